@@ -1,0 +1,80 @@
+"""Every noun of the platform, one file each: frozen pydantic records.
+
+This package owns the data model and its JSON form. It imports only the standard library and pydantic, runs no
+code of others and touches no file but through :meth:`Record.save` and :meth:`Record.load`.
+"""
+
+from kernelwright.records.baseline import Baseline
+from kernelwright.records.candidate import Candidate, SourceFile, Tunable
+from kernelwright.records.decision import Decision, Directive, Rejected
+from kernelwright.records.environment import Environment
+from kernelwright.records.evaluation import (
+    Evaluation,
+    Failure,
+    Interval,
+    Ratio,
+    WorkloadResult,
+)
+from kernelwright.records.facts import ArgumentFacts, OperationFacts, TaskFacts, WorkloadFacts
+from kernelwright.records.profile import Profile
+from kernelwright.records.record import Record, content_hash
+from kernelwright.records.run import RunEvent, RunSummary
+from kernelwright.records.solution import Provenance, Review, Rung, Solution
+from kernelwright.records.status import Depth, DeviceKind, Entry, LanguageName, Level, ReviewState, Status
+from kernelwright.records.task import (
+    Domain,
+    InputSpec,
+    KernelPolicy,
+    StartKernel,
+    Task,
+    TolerancePolicy,
+    Workload,
+)
+from kernelwright.records.trajectory import Step, Trajectory
+from kernelwright.records.trial import Trial
+
+__all__ = [
+    "ArgumentFacts",
+    "Baseline",
+    "Candidate",
+    "Decision",
+    "Depth",
+    "DeviceKind",
+    "Directive",
+    "Domain",
+    "Entry",
+    "Environment",
+    "Evaluation",
+    "Failure",
+    "InputSpec",
+    "Interval",
+    "KernelPolicy",
+    "LanguageName",
+    "Level",
+    "OperationFacts",
+    "Profile",
+    "Provenance",
+    "Ratio",
+    "Record",
+    "Rejected",
+    "Review",
+    "ReviewState",
+    "RunEvent",
+    "RunSummary",
+    "Rung",
+    "Solution",
+    "SourceFile",
+    "StartKernel",
+    "Status",
+    "Step",
+    "Task",
+    "TaskFacts",
+    "TolerancePolicy",
+    "Trajectory",
+    "Trial",
+    "Tunable",
+    "Workload",
+    "WorkloadFacts",
+    "WorkloadResult",
+    "content_hash",
+]

@@ -1,0 +1,42 @@
+"""Environment: the machine and the versions behind a number."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from kernelwright.records.record import Record, content_hash
+
+
+class Environment(Record):
+    """Where and with what something was measured."""
+
+    FORMAT: ClassVar[str] = "environment"
+
+    cpu: str = ""
+    """Model name."""
+    cpu_vendor: str = ""
+    isa: str = ""
+    """Widest vector extension: avx512, avx2, neon, ..."""
+    cores: int = 0
+    threads: int = 1
+    """Threads a kernel may use; the same for every contestant."""
+    affinity: tuple[int, ...] = ()
+    """Cores that workers were pinned to; () means not pinned."""
+    memory_gib: float = 0.0
+    os: str = ""
+    blas: str = ""
+    """BLAS behind torch, e.g. mkl."""
+    compiler: str = ""
+    """C++ compiler and version; "" means none."""
+    gpu: str = ""
+    versions: dict[str, str] = Field(default_factory=dict)
+    """Package -> version."""
+    load_1m: float | None = None
+    """One-minute load average when measuring began."""
+
+    @property
+    def machine_id(self) -> str:
+        """Hash over what makes cached times comparable (not the load)."""
+        return content_hash(self.model_dump(mode="json", exclude={"load_1m"}), length=12)
