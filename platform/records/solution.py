@@ -9,7 +9,7 @@ from pydantic import Field
 from kernelwright.records.candidate import Candidate
 from kernelwright.records.decision import Decision, Rejected
 from kernelwright.records.environment import Environment
-from kernelwright.records.evaluation import Interval
+from kernelwright.records.evaluation import Interval, Ratio
 from kernelwright.records.record import Record
 from kernelwright.records.status import Entry, LanguageName, ReviewState
 
@@ -35,11 +35,15 @@ class Review(Record):
 class Rung(Record):
     """One step of the ladder: the decision and the candidate it led to."""
 
+    name: str = ""
+    """Short and unique in its ladder, e.g. ``two-passes``; "" only where nobody gave one."""
     decision: Decision
     candidate: Candidate
     rejected: tuple[Rejected, ...] = ()
     latency_us: dict[str, Interval] = Field(default_factory=dict)
     """Workload -> time measured in ``environment``; {} means not measured."""
+    speedup: Ratio | None = None
+    """Over the best baseline, as measured with ``latency_us``; None means not measured."""
     traffic_bytes: dict[str, int] = Field(default_factory=dict)
     """Workload -> estimated memory traffic; {} means not stated."""
     work: str = ""
