@@ -1,0 +1,128 @@
+"""File or folder -> Candidate. Parses only: nothing of the file is executed.
+
+A ``.cpp`` file is a ``c`` entry, a ``.py`` file with ``ModelNew`` a ``module`` entry, a folder either of these or a
+pipeline (algorithm.json and schedule.json), or whatever its candidate.json says. Tunables are declared in comments:
+``// tunable TILE_Y = 16 in {8, 16, 32}`` (``#`` in Python).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from kernelwright.errors import CandidateError
+from kernelwright.records import Candidate, Entry, LanguageName, SourceFile, Tunable
+
+MAX_FILE_BYTES = 4_000_000
+"""A source beyond this is data in disguise."""
+
+_TUNABLE = re.compile(r"^\s*(?://|#)\s*tunable\s+([A-Za-z_]\w*)\s*=\s*(\S+)\s+in\s+\{([^}]*)\}", re.MULTILINE)
+_FLAGS = re.compile(r"^\s*//\s*flags:\s*(.+)$", re.MULTILINE)
+_C_SUFFIXES = {".cpp", ".cc", ".cxx", ".c"}
+
+
+def load_candidate(path: Path) -> Candidate:
+    """Read a candidate from a file or folder.
+
+    Raises:
+        CandidateError: missing, unreadable, of no known kind, or with a broken tunable declaration.
+    """
+    if not path.exists():
+        raise CandidateError(f"no such candidate: {path}")
+    try:
+        return _from_folder(path) if path.is_dir() else _from_file(path, [path])
+    except (ValidationError, ValueError) as error:
+        raise CandidateError(f"{path}: {error}") from None
+
+
+def declared_tunables(text: str) -> tuple[Tunable, ...]:
+    """The tunables that comments of a source declare.
+
+    Raises:
+        ValueError: the default is not in its domain.
+    """
+    found = []
+    for name, value, domain in _TUNABLE.findall(text):
+        values = tuple(_value(v) for v in domain.split(",") if v.strip())
+        found.append(Tunable(name=name, values=values, value=_value(value)))
+    return tuple(found)
+
+
+def _value(text: str) -> int | float | str:
+    try:
+        value = ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError):
+        return text.strip()
+    return value if isinstance(value, (int, float)) else text.strip()
+
+
+def _read(path: Path) -> str:
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise CandidateError(f"{path} has {path.stat().st_size} bytes; a candidate file may have {MAX_FILE_BYTES}")
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise CandidateError(f"{path} is not UTF-8 text") from None
+    except OSError as error:
+        raise CandidateError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _from_file(entry: Path, paths: list[Path]) -> Candidate:
+    texts = {p.name: _read(p) for p in paths}
+    main = texts[entry.name]
+    if entry.suffix in _C_SUFFIXES:
+        if "kw_run" not in main:
+            hint = "define `kw_run` as in kernelwright.h (`kernelwright tasks add --from-cpp FILE` drafts a shim)"
+            raise CandidateError(f"{entry} has no kw_run", hint=hint)
+        language, kind = LanguageName.CPP, Entry.C
+    elif entry.suffix == ".py":
+        if not _defines_class(main, "ModelNew", entry):
+            raise CandidateError(f"{entry} does not define class ModelNew", hint="name the module ModelNew")
+        language, kind = LanguageName.TORCH, Entry.MODULE
+    else:
+        raise CandidateError(f"{entry}: unknown kind of file {entry.suffix!r}", hint="known: .cpp, .py, a folder")
+    flags = tuple(f for line in _FLAGS.findall(main) for f in line.split()) if kind is Entry.C else ()
+    return Candidate(
+        language=language,
+        entry=kind,
+        files=tuple(SourceFile(path=name, text=text) for name, text in sorted(texts.items())),
+        entry_file=entry.name,
+        flags=flags,
+        tunables=declared_tunables(main),
+    )
+
+
+def _defines_class(text: str, name: str, path: Path) -> bool:
+    try:
+        tree = ast.parse(text)
+    except SyntaxError as error:
+        raise CandidateError(f"{path}:{error.lineno}: {error.msg}") from None
+    assigned = {t.id for n in tree.body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)}
+    return name in assigned or any(isinstance(n, ast.ClassDef) and n.name == name for n in tree.body)
+
+
+def _from_folder(folder: Path) -> Candidate:
+    record = folder / "candidate.json"
+    if record.exists():
+        try:
+            return Candidate.load(record)
+        except (OSError, ValueError) as error:
+            raise CandidateError(f"{record}: {error}") from None
+    files = sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
+    names = [p.name for p in files]
+    if "schedule.json" in names and "algorithm.json" in names:
+        sources = tuple(SourceFile(path=n, text=_read(folder / n)) for n in ("algorithm.json", "schedule.json"))
+        return Candidate(
+            language=LanguageName.HALIDE, entry=Entry.PIPELINE, files=sources, entry_file="schedule.json"
+        )
+    entries = [p for p in files if p.suffix in _C_SUFFIXES and "kw_run" in _read(p)]
+    entries += [p for p in files if p.suffix == ".py" and re.search(r"\bModelNew\b", _read(p))]
+    if len(entries) != 1:
+        found = ", ".join(p.name for p in entries) or "none"
+        hint = "a folder holds one file with kw_run or ModelNew, or schedule.json and algorithm.json"
+        raise CandidateError(f"{folder}: cannot tell the entry (found {found} of {names})", hint=hint)
+    sources_of = [p for p in files if p.suffix in _C_SUFFIXES | {".h", ".hpp", ".py"}]
+    return _from_file(entries[0], sources_of)
