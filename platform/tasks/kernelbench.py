@@ -1,6 +1,7 @@
-"""The KernelBench format: one Python file with Model, get_inputs, get_init_inputs and sizes as module constants.
+"""The KernelBench format: one file with Model, get_inputs, get_init_inputs and sizes as module constants.
 
-Owns reading such a file and finding it by its short name. It must never execute it, nor write into the benchmark.
+Owns reading such a file and finding it by its short name. It must never execute it, nor write into the
+benchmark.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ class KernelBenchLoader:
     def load(self, path: Path, *, overrides: Mapping[str, Any]) -> Task:
         """Read a KernelBench file.
 
-        A kernel beside it (``19_ReLU.cpp`` or ``19_ReLU.cu`` next to ``19_ReLU.py``) becomes the start kernel.
+        A kernel beside it (``19_ReLU.cpp`` or ``.cu`` next to ``19_ReLU.py``) becomes the start kernel.
 
         Args:
             path: the file.
-            overrides: module constants to change; they make one workload ``custom``, labelled reduced when any
-                value is below the file's own.
+            overrides: module constants to change; they make one workload ``custom``, labelled reduced when
+                any value is below the file's own.
 
         Raises:
             TaskError: missing, unparsable, without Model or get_inputs, an override that names no constant.
@@ -49,7 +50,9 @@ class KernelBenchLoader:
             with_overrides(text, overrides, where=str(path))
             constants = module_constants(text, where=str(path))
             workload = custom_workload(overrides, constants, label_reduced=True)
-        beside = [path.with_suffix(suffix) for suffix in (".cpp", ".cu") if path.with_suffix(suffix).is_file()]
+        beside = [
+            path.with_suffix(suffix) for suffix in (".cpp", ".cu") if path.with_suffix(suffix).is_file()
+        ]
         level = _LEVEL.match(path.resolve().parent.name)
         ops = torch_ops(tree)
         return Task(
@@ -68,7 +71,7 @@ class KernelBenchLoader:
 
 
 def kernelbench_folder(root: Path | None) -> Path | None:
-    """The folder that holds level1, level2, ...: ``root`` itself or its KernelBench folder; None when neither does."""
+    """The folder that holds level1, ...: ``root`` or its KernelBench folder; None when neither does."""
     if root is None:
         return None
     places = (root, root / "KernelBench", root / "KernelBench" / "KernelBench")

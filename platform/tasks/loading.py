@@ -91,8 +91,14 @@ def load_path(path: Path, *, overrides: Mapping[str, Any] | None = None) -> Task
         found = loader(name)
         if found.accepts(path):
             return found.load(path, overrides=overrides or {})
-    what = f"the folder holds no {TASK_FILE}" if path.is_dir() else "it is neither a task folder nor a Python file"
-    raise TaskError(f"{path}: is no task, {what}", hint="`kernelwright tasks add PATH` makes one from a reference")
+    what = (
+        f"the folder holds no {TASK_FILE}"
+        if path.is_dir()
+        else "it is neither a task folder nor a Python file"
+    )
+    raise TaskError(
+        f"{path}: is no task, {what}", hint="`kernelwright tasks add PATH` makes one from a reference"
+    )
 
 
 def find_task(
@@ -105,7 +111,7 @@ def find_task(
     """Find and load a task.
 
     Args:
-        name_or_path: a path (it exists, or holds a ``/`` or ends in ``.py``), else a name; ``level1/19_ReLU.py``,
+        name_or_path: a path (it holds a ``/`` or ends in ``.py``), else a name; ``level1/19_ReLU.py``,
             ``19_ReLU`` and ``1/19`` are KernelBench's.
         overrides: module constants of the reference to change (``--set``).
         roots: where to look; None means :func:`standard_roots`.

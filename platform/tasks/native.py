@@ -40,9 +40,19 @@ CUSTOM_WORKLOAD = "custom"
 """Name of the one workload that stands in for all others when constants are set by hand."""
 
 _TOP = (
-    "format", "name", "description", "family", "inputs", "workloads", "tolerance", "policy", "start", "torch_ops",
-    "licence", "source",
-)  # fmt: skip
+    "format",
+    "name",
+    "description",
+    "family",
+    "inputs",
+    "workloads",
+    "tolerance",
+    "policy",
+    "start",
+    "torch_ops",
+    "licence",
+    "source",
+)
 _REQUIRED = ("format", "name", "licence", "source")
 _NESTED: dict[str, type[BaseModel]] = {
     "inputs": InputSpec,
@@ -66,12 +76,12 @@ class NativeLoader:
 
         Args:
             path: the folder or its task.yaml.
-            overrides: module constants; when given, the task's workloads are replaced by one, ``custom``, with
-                these values over the constants of reference.py.
+            overrides: module constants; when given, the task's workloads are replaced by one, ``custom``,
+                with these values over the constants of reference.py.
 
         Raises:
-            TaskError: a file is missing or cannot be parsed, an unknown key, a value of the wrong kind, a workload
-                or an override that names no constant.
+            TaskError: a file is missing or cannot be parsed, an unknown key, a value of the wrong kind, a
+                workload or an override that names no constant.
         """
         folder = path.parent if path.is_file() else path
         file = folder / TASK_FILE
@@ -145,7 +155,9 @@ def save_task(task: Task, folder: Path, *, replace: bool = False, comment: str =
                 (folder / START_FOLDER / name).write_text(body, encoding="utf-8")
         file.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise TaskError(f"{folder}: cannot write the task ({error.strerror})", hint="choose a folder of your own") from error
+        raise TaskError(
+            f"{folder}: cannot write the task ({error.strerror})", hint="choose a folder of your own"
+        ) from error
     return file
 
 
@@ -158,7 +170,9 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
-        raise TaskError(f"{path}: no such file", hint="see `kernelwright tasks list` for the known tasks") from error
+        raise TaskError(
+            f"{path}: no such file", hint="see `kernelwright tasks list` for the known tasks"
+        ) from error
     except IsADirectoryError as error:
         raise TaskError(f"{path}: is a folder, a file was expected") from error
     except UnicodeDecodeError as error:
@@ -181,9 +195,13 @@ class _Document:
             mark = getattr(error, "problem_mark", None)
             line = f":{mark.line + 1}" if mark else ""
             problem = getattr(error, "problem", None) or error
-            raise TaskError(f"{file}{line}: cannot be parsed as YAML ({problem})", hint="correct that line") from error
+            raise TaskError(
+                f"{file}{line}: cannot be parsed as YAML ({problem})", hint="correct that line"
+            ) from error
         if not isinstance(self.node, yaml.MappingNode):
-            raise TaskError(f"{file}: is no task file, it holds no keys", hint=f"start it with `format: {FORMAT}`")
+            raise TaskError(
+                f"{file}: is no task file, it holds no keys", hint=f"start it with `format: {FORMAT}`"
+            )
 
     def fields(self) -> dict[str, Any]:
         """The fields of Task that the file states, as plain values; ``format`` is checked and taken out."""
@@ -191,7 +209,9 @@ class _Document:
         self._check_keys(self.node, _TOP, path="")
         for key in _REQUIRED:
             if self.data.get(key) in (None, ""):
-                raise TaskError(f"{self.file}: {key} is missing", hint=f"every task states {', '.join(_REQUIRED)}")
+                raise TaskError(
+                    f"{self.file}: {key} is missing", hint=f"every task states {', '.join(_REQUIRED)}"
+                )
         fields = {key: value for key, value in self.data.items() if value is not None}
         del fields["format"]
         return fields
@@ -215,10 +235,12 @@ class _Document:
     def error(self, error: ValidationError) -> TaskError:
         """pydantic's first complaint with file, line and key."""
         first = error.errors(include_url=False)[0]
-        key = ".".join(str(step) for step in first["loc"] if not str(step).startswith(("function-", "tuple[")))
+        key = ".".join(
+            str(step) for step in first["loc"] if not str(step).startswith(("function-", "tuple["))
+        )
         shown = f"{key}: " if key else ""
         return TaskError(
-            f"{self.file}:{self.line(first['loc'])}: {shown}{first['msg']} (found {first.get('input')!r:.80})",
+            f"{self.file}:{self.line(first['loc'])}: {shown}{first['msg']} (got {first.get('input')!r:.80})",
             hint="correct that value; knowledge/README.md explains the keys",
         )
 
@@ -229,7 +251,9 @@ class _Document:
         kind, _, version = str(stated).rpartition("/")
         newer = kind == FORMAT.rpartition("/")[0] and version.isdigit()
         hint = "upgrade kernelwright" if newer else f"start the file with `format: {FORMAT}`"
-        raise TaskError(f"{self.file}:{self.line(('format',))}: format {stated!r} is not {FORMAT!r}", hint=hint)
+        raise TaskError(
+            f"{self.file}:{self.line(('format',))}: format {stated!r} is not {FORMAT!r}", hint=hint
+        )
 
     def _check_keys(self, node: yaml.Node, known: tuple[str, ...], *, path: str) -> None:
         if not isinstance(node, yaml.MappingNode):
@@ -277,8 +301,12 @@ def _read_start(folder: Path, fields: Any, *, where: str) -> dict[str, Any]:
     if not isinstance(fields, dict) or set(fields) != set(_START_KEYS):
         raise TaskError(f"{where}: start needs exactly the keys {', '.join(_START_KEYS)}")
     if not folder.is_dir():
-        raise TaskError(f"{where}: states a start kernel, but there is no folder {folder}", hint="add it, or drop `start`")
-    files = {p.name: read_text(p) for p in sorted(folder.iterdir()) if p.is_file() and not p.name.startswith(".")}
+        raise TaskError(
+            f"{where}: states a start kernel, but there is no folder {folder}", hint="add it, or drop `start`"
+        )
+    files = {
+        p.name: read_text(p) for p in sorted(folder.iterdir()) if p.is_file() and not p.name.startswith(".")
+    }
     for name, text in files.items():
         refuse_unfilled(text, where=str(folder / name))
     if fields["entry_file"] not in files:
@@ -334,9 +362,13 @@ def start_kernel(path: Path) -> StartKernel:
         TaskError: missing, ambiguous, or of a kind that no language of kernelwright has.
     """
     if not path.exists():
-        raise TaskError(f"{path}: no such start kernel", hint="give a .cpp, .cu or .py file, or a folder with one")
+        raise TaskError(
+            f"{path}: no such start kernel", hint="give a .cpp, .cu or .py file, or a folder with one"
+        )
     files = [path] if path.is_file() else sorted(p for p in path.iterdir() if p.is_file())
-    entries = files if len(files) == 1 else [p for p in files if p.stem == "kernel" and p.suffix in _LANGUAGES]
+    entries = (
+        files if len(files) == 1 else [p for p in files if p.stem == "kernel" and p.suffix in _LANGUAGES]
+    )
     if len(entries) != 1 or entries[0].suffix not in _LANGUAGES:
         raise TaskError(
             f"{path}: cannot tell which file holds the start kernel",

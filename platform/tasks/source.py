@@ -1,6 +1,6 @@
 """The text of a reference or candidate module: its constants, overrides of them, and the checks it must pass.
 
-Owns everything that is known of a module by parsing alone. It must never import, compile to run or execute it.
+Owns all that is known of a module by parsing alone. It must never import, compile to run or execute it.
 """
 
 from __future__ import annotations
@@ -41,14 +41,17 @@ def parse_module(source: str, *, where: str = "reference.py") -> ast.Module:
             hint="correct that line; `python -m py_compile FILE` shows the same error",
         ) from error
     except (ValueError, RecursionError, MemoryError) as error:  # null bytes, absurdly deep nesting
-        raise TaskError(f"{where}: cannot be parsed as Python ({error})", hint="is it a Python source file?") from error
+        raise TaskError(
+            f"{where}: cannot be parsed as Python ({error})", hint="is it a Python source file?"
+        ) from error
 
 
 def module_constants(source: str, *, where: str = "reference.py") -> dict[str, Override]:
     """The module-level constants of a source, by parsing alone.
 
-    A constant is a module-level name bound to a number, string, or tuple (list) of ints, or to an expression of
-    literals and earlier constants such as ``M = 1024 * 2`` or ``groups = in_channels``. Lists appear as tuples.
+    A constant is a module-level name bound to a number, string, or tuple (list) of ints, or to an expression
+    of literals and earlier constants such as ``M = 1024 * 2`` or ``groups = in_channels``. Lists appear as
+    tuples.
 
     Returns:
         Name -> value, in order of first assignment; the last assignment wins.
@@ -62,8 +65,8 @@ def module_constants(source: str, *, where: str = "reference.py") -> dict[str, O
 def with_overrides(source: str, overrides: Mapping[str, Any], *, where: str = "reference.py") -> str:
     """The source with some module constants at other values.
 
-    One assignment is inserted right after each assignment of the constant, so that constants derived from it see
-    the new value. No other line changes.
+    One assignment is inserted right after each assignment of the constant, so that constants derived from it
+    see the new value. No other line changes.
 
     Args:
         source: Python text; any module will do (references and candidates alike).
@@ -96,7 +99,7 @@ def with_overrides(source: str, overrides: Mapping[str, Any], *, where: str = "r
 
 
 def parse_value(text: str) -> Override:
-    """The value of ``--set name=TEXT``: int, float, bool, tuple of ints (``3,4`` or ``(3, 4)``), else a string."""
+    """The value of ``--set name=TEXT``: int, float, bool, tuple of ints (``3,4``), else a string."""
     stripped = text.strip()
     if stripped.lower() in ("true", "false"):
         return stripped.lower() == "true"
@@ -122,7 +125,9 @@ def parse_overrides(pairs: Sequence[str]) -> dict[str, Override]:
         name, equals, text = pair.partition("=")
         name = name.strip()
         if not equals or not name.isidentifier() or not text.strip():
-            raise TaskError(f"cannot read the override {pair!r}", hint="write NAME=VALUE, e.g. --set batch_size=16")
+            raise TaskError(
+                f"cannot read the override {pair!r}", hint="write NAME=VALUE, e.g. --set batch_size=16"
+            )
         overrides[name] = parse_value(text)
     return overrides
 
@@ -131,18 +136,22 @@ def check_reference(source: str, *, where: str = "reference.py") -> ast.Module:
     """Check that a source has the form of a reference.
 
     Raises:
-        TaskError: unparsable; no class ``Model`` with ``forward``; no ``get_inputs`` or ``get_init_inputs``; a line
-            that a draft marked as still to be filled in.
+        TaskError: no Python; no class ``Model`` with ``forward``; no ``get_inputs`` or ``get_init_inputs``; a
+            line that a draft marked as still to be filled in.
     """
     refuse_unfilled(source, where=where)
     tree = parse_module(source, where=where)
     defined = _definitions(tree)
     model = defined.get("Model")
     if not isinstance(model, ast.ClassDef):
-        near = difflib.get_close_matches("Model", [n for n, d in defined.items() if isinstance(d, ast.ClassDef)], n=1)
+        near = difflib.get_close_matches(
+            "Model", [n for n, d in defined.items() if isinstance(d, ast.ClassDef)], n=1
+        )
         line = f":{defined[near[0]].lineno}" if near else ""
         seen = f" (there is a class {near[0]!r})" if near else ""
-        raise TaskError(f"{where}{line}: no class Model{seen}", hint=f"define `class Model(nn.Module)`; {_FORM}")
+        raise TaskError(
+            f"{where}{line}: no class Model{seen}", hint=f"define `class Model(nn.Module)`; {_FORM}"
+        )
     if forward_arguments(tree) is None:
         raise TaskError(
             f"{where}:{model.lineno}: class Model has no method forward",
@@ -166,7 +175,7 @@ def refuse_unfilled(source: str, *, where: str) -> None:
     marked = [n for n, line in enumerate(source.splitlines(), start=1) if FILL_IN in line]
     if marked:
         raise TaskError(
-            f"{where}:{marked[0]}: this draft is not finished, {len(marked)} line(s) are still marked {FILL_IN}",
+            f"{where}:{marked[0]}: the draft is not finished, {len(marked)} line(s) still hold {FILL_IN}",
             hint=f"complete lines {', '.join(map(str, marked[:12]))} of {where} and take the mark away",
         )
 
@@ -184,7 +193,7 @@ def forward_arguments(tree: ast.Module) -> tuple[str, ...] | None:
 
 
 def forward_method(tree: ast.Module, *, model: str = "Model") -> ast.FunctionDef | None:
-    """The definition of ``forward`` that ``model`` has or inherits inside the module; None when there is none."""
+    """The ``forward`` that ``model`` defines or inherits inside the module; None when there is none."""
     classes = {n.name: n for n in tree.body if isinstance(n, ast.ClassDef)}
     seen: set[str] = set()
     queue = [model]
@@ -239,7 +248,11 @@ def _bind(target: ast.expr, value: Any, values: dict[str, Any]) -> None:
     if isinstance(target, ast.Name):
         values[target.id] = value
     elif isinstance(target, (ast.Tuple, ast.List)):
-        parts = value if isinstance(value, tuple) and len(value) == len(target.elts) else [None] * len(target.elts)
+        parts = (
+            value
+            if isinstance(value, tuple) and len(value) == len(target.elts)
+            else [None] * len(target.elts)
+        )
         for element, part in zip(target.elts, parts, strict=True):
             _bind(element, part, values)
 
@@ -286,7 +299,11 @@ def _arithmetic(node: ast.BinOp, values: Mapping[str, Any]) -> Any:
     if not (_is_number(left) and _is_number(right)):
         return None
     if isinstance(node.op, ast.Pow):  # bounded, so that no source can keep the parser busy
-        if isinstance(left, float) or isinstance(right, float) or not (0 <= right <= 63 and abs(left) <= 1 << 16):
+        if (
+            isinstance(left, float)
+            or isinstance(right, float)
+            or not (0 <= right <= 63 and abs(left) <= 1 << 16)
+        ):
             return None
         result: Any = left**right
     else:
@@ -319,7 +336,9 @@ def _check_override(name: str, value: Any, known: Mapping[str, Override], *, whe
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
         listed = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
         every = ", ".join(f"{n}={v}" for n, v in list(known.items())[:20])
-        raise TaskError(f"{where}: no module constant {name!r} to set", hint=f"{listed}constants: {every or 'none'}")
+        raise TaskError(
+            f"{where}: no module constant {name!r} to set", hint=f"{listed}constants: {every or 'none'}"
+        )
     value = tuple(value) if isinstance(value, list) else value
     if not _is_override(value) or _kind(value) != _kind(known[name]):
         raise TaskError(
