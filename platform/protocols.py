@@ -107,7 +107,12 @@ class EvaluationSession(Protocol):
     environment: Environment
 
     def evaluate(
-        self, candidate: Candidate, *, depth: Depth, against: Sequence[str] = (), deadline_s: float | None = None
+        self,
+        candidate: Candidate,
+        *,
+        depth: Depth,
+        against: Sequence[str] = (),
+        deadline_s: float | None = None,
     ) -> Evaluation:
         """Judge one candidate. Never raises for what the candidate does.
 
@@ -158,7 +163,9 @@ class JudgeSettings:
 class Executor(Protocol):
     """Opens judging sessions: in local processes by default, elsewhere by plug-in."""
 
-    def open(self, task: Task, *, settings: JudgeSettings, progress: Progress | None = None) -> EvaluationSession:
+    def open(
+        self, task: Task, *, settings: JudgeSettings, progress: Progress | None = None
+    ) -> EvaluationSession:
         """Load and preflight the task, build and time its baselines, measure ceilings.
 
         Raises:
@@ -239,6 +246,8 @@ class Knowledge:
     facts: TaskFacts
     baselines: Sequence[Baseline]
     best: Candidate | None = None
+    pool: Sequence[Candidate] = ()
+    """Candidates that passed, best first; a decision may start from any of them."""
     best_evaluation: Evaluation | None = None
     profile: Profile | None = None
     recalled: Sequence[Recalled] = ()

@@ -87,7 +87,9 @@ class Candidate(Record):
         unknown = set(values) - {t.name for t in self.tunables}
         if unknown:
             raise ValueError(f"unknown tunables {sorted(unknown)}")
-        new = tuple(Tunable(name=t.name, values=t.values, value=values.get(t.name, t.value)) for t in self.tunables)
+        new = tuple(
+            Tunable(name=t.name, values=t.values, value=values.get(t.name, t.value)) for t in self.tunables
+        )
         return self.model_copy(update={"tunables": new})
 
     def tunable_values(self) -> dict[str, Any]:

@@ -70,5 +70,7 @@ class TaskFacts(Record):
     @property
     def ops(self) -> tuple[str, ...]:
         """Distinct operator base names of the first workload, in order: ``avg_pool2d``, ``relu``."""
-        names = [o.op.split(".")[1] if o.op.startswith("aten.") else o.op for o in self.workloads[0].operations]
+        names = [
+            o.op.split(".")[1] if o.op.startswith("aten.") else o.op for o in self.workloads[0].operations
+        ]
         return tuple(dict.fromkeys(names))

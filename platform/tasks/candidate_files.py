@@ -62,7 +62,9 @@ def _value(text: str) -> int | float | str:
 def _read(path: Path) -> str:
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
-            raise CandidateError(f"{path} has {path.stat().st_size} bytes; a candidate file may have {MAX_FILE_BYTES}")
+            raise CandidateError(
+                f"{path} has {path.stat().st_size} bytes; a candidate file may have {MAX_FILE_BYTES}"
+            )
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise CandidateError(f"{path} is not UTF-8 text") from None
@@ -83,7 +85,9 @@ def _from_file(entry: Path, paths: list[Path]) -> Candidate:
             raise CandidateError(f"{entry} does not define class ModelNew", hint="name the module ModelNew")
         language, kind = LanguageName.TORCH, Entry.MODULE
     else:
-        raise CandidateError(f"{entry}: unknown kind of file {entry.suffix!r}", hint="known: .cpp, .py, a folder")
+        raise CandidateError(
+            f"{entry}: unknown kind of file {entry.suffix!r}", hint="known: .cpp, .py, a folder"
+        )
     flags = tuple(f for line in _FLAGS.findall(main) for f in line.split()) if kind is Entry.C else ()
     return Candidate(
         language=language,
@@ -100,7 +104,9 @@ def _defines_class(text: str, name: str, path: Path) -> bool:
         tree = ast.parse(text)
     except SyntaxError as error:
         raise CandidateError(f"{path}:{error.lineno}: {error.msg}") from None
-    assigned = {t.id for n in tree.body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)}
+    assigned = {
+        t.id for n in tree.body if isinstance(n, ast.Assign) for t in n.targets if isinstance(t, ast.Name)
+    }
     return name in assigned or any(isinstance(n, ast.ClassDef) and n.name == name for n in tree.body)
 
 
@@ -114,7 +120,9 @@ def _from_folder(folder: Path) -> Candidate:
     files = sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
     names = [p.name for p in files]
     if "schedule.json" in names and "algorithm.json" in names:
-        sources = tuple(SourceFile(path=n, text=_read(folder / n)) for n in ("algorithm.json", "schedule.json"))
+        sources = tuple(
+            SourceFile(path=n, text=_read(folder / n)) for n in ("algorithm.json", "schedule.json")
+        )
         return Candidate(
             language=LanguageName.HALIDE, entry=Entry.PIPELINE, files=sources, entry_file="schedule.json"
         )

@@ -1,0 +1,207 @@
+"""RunContext: the live objects of one run, handed to the graph's nodes through LangGraph's runtime.
+
+Owns the budget, the way to the judge (every judgement is stored before it is used, and never made twice) and the
+run's story. Nothing here is checkpointed.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kernelwright.config import RunConfig, Target, parse_target
+from kernelwright.protocols import (
+    Coder,
+    EvaluationSession,
+    Executor,
+    JudgeSettings,
+    Planner,
+    Recall,
+    Recalled,
+    Reflector,
+    ScheduleSpace,
+    Tuner,
+)
+from kernelwright.records import Candidate, Depth, Evaluation, RunEvent, RunSummary, Solution, Task
+from kernelwright.workspace import RunFolder, now
+
+
+@dataclass
+class Roles:
+    """The three agents of a run and what they draw on."""
+
+    planner: Planner
+    coder: Coder
+    reflector: Reflector
+    recall: Recall
+    tuner: Tuner
+    space: ScheduleSpace
+    executor: Executor
+    settings: JudgeSettings
+
+
+@dataclass
+class RunContext:
+    """What nodes need beside the state."""
+
+    config: RunConfig
+    folder: RunFolder
+    task: Task
+    roles: Roles
+    summary: RunSummary
+    offer: Callable[[Solution], str] = lambda solution: "no library"
+    """Takes the confirmed winner as a proposed Solution; says in words what became of it."""
+    write_report: Callable[[RunFolder], None] = lambda folder: None
+    view: Callable[[RunEvent], None] = lambda event: None
+    stop: threading.Event = field(default_factory=threading.Event)
+    """Set by Ctrl-C: the run ends after the measurement at hand, with the best so far."""
+    clock: Callable[[], float] = time.monotonic
+    recalled: list[Recalled] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.target: Target = parse_target(self.config.target)
+        self._began = self.clock()
+        self._seconds_before = self.summary.seconds
+        self._session: EvaluationSession | None = None
+        self._busy = threading.RLock()
+        self.node = ""
+        self.round = 0
+
+    # --- the run's story -------------------------------------------------------------------------------------------
+
+    def emit(self, kind: str, message: str = "", **data: Any) -> None:
+        """Tell the run's story: to events.jsonl and to whoever is watching."""
+        spent = {
+            "spent_s": round(self.spent_s, 2),
+            "left_s": round(self.left_s, 1),
+            "measured": self.summary.measurements,
+        }
+        event = RunEvent(
+            at=now(), kind=kind, node=self.node, round=self.round, message=message, data={**spent, **data}
+        )
+        self.folder.add_event(event)
+        self.view(event)
+
+    def enter(self, node: str, round_: int) -> None:
+        """A node begins."""
+        self.node, self.round = node, round_
+        self.emit("node", f"round {round_}: {node}" if round_ else node)
+
+    def update(self, **changes: Any) -> None:
+        """Rewrite run.json."""
+        self.summary = self.summary.model_copy(update={**changes, "seconds": self.spent_s})
+        self.folder.save(self.summary, self.folder.summary_file)
+
+    # --- budget ----------------------------------------------------------------------------------------------------
+
+    @property
+    def spent_s(self) -> float:
+        """Wall time of this run over all its sessions, seconds."""
+        return self._seconds_before + self.clock() - self._began
+
+    @property
+    def left_s(self) -> float:
+        """Wall time left, seconds; never below 0."""
+        return max(0.0, self.config.budget.seconds - self.spent_s)
+
+    @property
+    def reserve_s(self) -> float:
+        """Part of the time budget kept for confirming the winner, seconds."""
+        return min(20.0, 0.2 * self.config.budget.seconds)
+
+    @property
+    def left_measurements(self) -> int:
+        """Measurements left; never below 0."""
+        return max(0, self.config.budget.measurements - self.summary.measurements)
+
+    def ending(self) -> str:
+        """Why the run has to end now; "" when it may go on."""
+        if self.stop.is_set():
+            return "interrupted"
+        if self.left_s <= self.reserve_s:
+            return "budget: time"
+        if self.left_measurements <= 0:
+            return "budget: measurements"
+        return ""
+
+    # --- the judge -------------------------------------------------------------------------------------------------
+
+    @property
+    def session(self) -> EvaluationSession:
+        """The judge with this run's task; opened when first needed."""
+        if self._session is None:
+            self.emit("prepare", "loading the task, timing its baselines")
+            self._session = self.roles.executor.open(
+                self.task, settings=self.roles.settings, progress=self._judge_progress
+            )
+        return self._session
+
+    def _judge_progress(self, kind: str, data: Mapping[str, Any]) -> None:
+        self.emit(kind, str(data.get("message", "")), **{k: v for k, v in data.items() if k != "message"})
+
+    def evaluate(self, candidate: Candidate, depth: Depth, *, base_id: str | None = None) -> Evaluation:
+        """Judge a candidate, or return the judgement of this depth that is stored already.
+
+        Args:
+            candidate: what to judge.
+            depth: how thoroughly.
+            base_id: set while tuning: the candidate whose tunables are tried.
+        """
+        with self._busy:
+            if (found := self.stored(candidate.id, depth, base_id=base_id)) is not None:
+                return found
+            self.folder.add_candidate(candidate) if base_id is None else None
+            evaluation = self.session.evaluate(candidate, depth=depth)
+            self.folder.add_evaluation(evaluation, base_id=base_id)
+            self.update(measurements=self.summary.measurements + 1)
+            return evaluation
+
+    def stored(self, candidate_id: str, depth: Depth, *, base_id: str | None = None) -> Evaluation | None:
+        """The latest stored judgement of this depth, or None."""
+        lines = self.folder.evaluations(candidate_id) if base_id is None else self.folder.screens(base_id)
+        return next((e for e in reversed(lines) if e.candidate_id == candidate_id and e.depth is depth), None)
+
+    def best_evaluation(self, candidate_id: str) -> Evaluation | None:
+        """The most thorough stored judgement: confirmed, else full, else screen."""
+        for depth in (Depth.CONFIRMED, Depth.FULL, Depth.SCREEN):
+            if (found := self.stored(candidate_id, depth)) is not None:
+                return found
+        return None
+
+    def latency_us(self, evaluation: Evaluation) -> float | None:
+        """Weighted geometric mean of the medians over the workloads, microseconds."""
+        weights = {w.name: w.weight for w in self.task.workloads}
+        total = logs = 0.0
+        for result in evaluation.workloads:
+            if result.latency_us is None:
+                return None
+            weight = weights.get(result.workload, 1.0)
+            total, logs = total + weight, logs + weight * math.log(result.latency_us.median)
+        return math.exp(logs / total) if total else None
+
+    def reached_target(self, evaluation: Evaluation) -> bool:
+        """True when the run's target is met by this judgement."""
+        if not evaluation.passed or evaluation.speedup is None:
+            return False
+        if self.target.speedup is not None:
+            return evaluation.speedup.value >= self.target.speedup
+        latency = self.latency_us(evaluation)
+        return (
+            self.target.latency_us is not None and latency is not None and latency <= self.target.latency_us
+        )
+
+    def counts(self, evaluation: Evaluation) -> bool:
+        """True when a judgement may become the best: it passed, and regresses nowhere where that is forbidden."""
+        if not evaluation.passed or evaluation.speedup is None:
+            return False
+        return not (self.task.policy.forbid_regression and evaluation.regressed)
+
+    def close(self) -> None:
+        """End the judge's processes."""
+        if self._session is not None:
+            self._session.close()
+            self._session = None

@@ -1,0 +1,106 @@
+"""The end of a run: confirm the winner, write best/, the report and run.json, offer the winner to the library."""
+
+from __future__ import annotations
+
+from kernelwright.agents.context import RunContext
+from kernelwright.agents.offering import solution_of
+from kernelwright.agents.state import RunState
+from kernelwright.records import Candidate, Depth, Entry, Evaluation, LanguageName, SourceFile
+from kernelwright.workspace import now
+
+CONFIRM_AT_MOST = 3
+"""How many of the best candidates are put to the confirmed judgement before the run gives up on a claim."""
+
+
+def finish_run(context: RunContext, state: RunState) -> None:
+    """Confirm, export, report, offer. An interrupted run skips the confirmation and says so."""
+    ending = state.get("ending") or "finished"
+    winner, evaluation = _confirm(context, state)
+    if winner is not None and evaluation is not None:
+        _write_best(context, winner, evaluation)
+    interrupted = context.stop.is_set()
+    context.update(state="stopped" if interrupted else "finished", reason=ending, ended_at=now())
+    if winner is not None and evaluation is not None and not interrupted:
+        if (
+            evaluation.depth is Depth.CONFIRMED
+            and evaluation.speedup is not None
+            and evaluation.speedup.low > 1.0
+        ):
+            context.emit("library", context.offer(solution_of(context, winner, evaluation)))
+    context.emit("end", _last_words(context, evaluation), reason=ending)
+    context.write_report(context.folder)
+
+
+def _ranked(context: RunContext, state: RunState) -> list[str]:
+    """Candidates that count, fastest first by their most thorough judgement."""
+    scores: dict[str, float] = {}
+    for judged in state.get("judged", []):
+        if judged["candidate"] is None:
+            continue
+        evaluation = context.best_evaluation(judged["candidate"])
+        if evaluation is not None and context.counts(evaluation) and evaluation.speedup is not None:
+            scores[judged["candidate"]] = evaluation.speedup.value
+    return sorted(scores, key=lambda c: -scores[c])
+
+
+def _confirm(context: RunContext, state: RunState) -> tuple[Candidate | None, Evaluation | None]:
+    """The best candidate that holds under the confirmed judgement; unconfirmed when interrupted."""
+    ranked = _ranked(context, state)
+    if not ranked:
+        context.update(best_candidate=None, best=None, best_latency_us={})
+        return None, None
+    if context.stop.is_set():
+        best = context.folder.candidate(ranked[0])
+        return best, context.best_evaluation(ranked[0])
+    for candidate_id in ranked[:CONFIRM_AT_MOST]:
+        candidate = context.folder.candidate(candidate_id)
+        context.emit("confirm", "confirming in fresh processes", candidate=candidate_id)
+        evaluation = context.evaluate(candidate, Depth.CONFIRMED)
+        if context.counts(evaluation):
+            latencies = {w.workload: w.latency_us.median for w in evaluation.workloads if w.latency_us}
+            context.update(best_candidate=candidate_id, best=evaluation.speedup, best_latency_us=latencies)
+            return candidate, evaluation
+        why = evaluation.failure.message if evaluation.failure else "it regresses where the task forbids it"
+        context.emit("warning", f"not confirmed ({evaluation.status}): {why}", candidate=candidate_id)
+        if context.stop.is_set():
+            break
+    context.update(best_candidate=None, best=None, best_latency_us={})
+    return None, None
+
+
+def _write_best(context: RunContext, winner: Candidate, evaluation: Evaluation) -> None:
+    """best/: model_new.py, the sources, the record and the verdict."""
+    folder = context.folder
+    for file in winner.files:
+        folder.write_text(folder.best / "sources" / file.path, file.text)
+    folder.save(winner, folder.best / "candidate.json")
+    folder.save(evaluation, folder.best / "evaluation.json")
+    text = context.session.export(winner)
+    folder.write_text(folder.best / "model_new.py", text)
+    if winner.entry is Entry.MODULE or context.stop.is_set():
+        return
+    exported = Candidate(
+        language=LanguageName.TORCH,
+        entry=Entry.MODULE,
+        files=(SourceFile(path="model_new.py", text=text),),
+        entry_file="model_new.py",
+    )
+    verdict = context.evaluate(exported, Depth.SCREEN)
+    if not verdict.passed:
+        why = verdict.failure.message if verdict.failure else ""
+        context.emit("warning", f"best/model_new.py does not pass by itself ({verdict.status}): {why}")
+
+
+def _last_words(context: RunContext, evaluation: Evaluation | None) -> str:
+    """How the run ended, in a sentence."""
+    if evaluation is None or evaluation.speedup is None:
+        nearest = ", ".join(context.summary.nearest) or "none"
+        return (
+            f"no candidate holds. Nearest precedents: {nearest}. A model would add: kernels written for this "
+            "operation, where the search engine can only adapt what the library holds or the pipeline import covers"
+        )
+    ratio = evaluation.speedup
+    claim = f"{ratio.value:.2f}x [{ratio.low:.2f}, {ratio.high:.2f}] over {ratio.against}"
+    if evaluation.depth is not Depth.CONFIRMED:
+        return f"best so far {claim}, not confirmed"
+    return f"confirmed {claim}" if ratio.shown else f"no difference shown: {claim}"

@@ -1,0 +1,239 @@
+"""The LangGraph workflow: prepare -> planner -> coder -> profiler -> reflector -> (planner | finish).
+
+Nodes are short: they read and write the run's files through RunContext and pass ids and numbers on. Coders fan out with
+Send; each hands its child to a profiler of its own; the judge itself takes one candidate at a time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Command, Send
+
+from kernelwright.agents.context import RunContext
+from kernelwright.agents.finish import finish_run
+from kernelwright.agents.knowledge import evaluation_of, knowledge_of
+from kernelwright.agents.profiler import against_parent, judge_candidate
+from kernelwright.agents.state import Judged, OneCandidate, OneDecision, RunState
+from kernelwright.records import Decision, Evaluation
+
+
+def prepare(state: RunState, runtime: Runtime[RunContext]) -> RunState:
+    """Load and preflight the task, time its baselines, recall precedents."""
+    context = runtime.context
+    context.enter("prepare", 0)
+    session = context.session
+    folder = context.folder
+    folder.save(session.facts, folder.facts_file)
+    folder.save(session.environment, folder.environment_file)
+    best = next((b.name for b in session.baselines if b.best), "")
+    context.emit("prepared", f"best baseline: {best}", best=best)
+    return {
+        "round": 0,
+        "plan": [],
+        "parent": None,
+        "best": None,
+        "best_score": 0.0,
+        "idle_rounds": 0,
+        "ending": "",
+    }
+
+
+def planner(state: RunState, runtime: Runtime[RunContext]) -> RunState:
+    """Choose this round's decisions."""
+    context = runtime.context
+    round_ = state["round"] + 1
+    context.enter("planner", round_)
+    known = knowledge_of(context, {**state, "round": round_})
+    if round_ == 1:
+        context.update(same_task_precedent=any(r.same_task for r in known.recalled))
+    ending = context.ending()
+    if not ending and round_ > context.config.budget.rounds:
+        ending = "budget: rounds"
+    decisions = [] if ending else _planned(context, round_)
+    if not decisions and not ending:
+        decisions = context.roles.planner.plan(known, limit=context.config.search.decisions_per_round)
+        for decision in decisions:
+            context.folder.add_decision(decision)
+    if not decisions and not ending:
+        ending = "nothing-left" if state.get("best") else "nothing-fits"
+        if not state.get("best"):
+            context.update(nearest=tuple(r.solution.id for r in known.recalled[:3]))
+    for decision in decisions:
+        context.emit("plan", decision.summary, decision=decision.id, technique=decision.technique)
+    return {"round": round_, "plan": [d.id for d in decisions], "ending": ending}
+
+
+def _planned(context: RunContext, round_: int) -> list[Decision]:
+    """A plan that was written before the process was killed: it is carried out, not made again."""
+    return [d for d in context.folder.decisions() if d.round == round_ and not d.verdict]
+
+
+def fan_out(state: RunState) -> list[Send] | str:
+    """One coder a decision; none: finish."""
+    if state["ending"] or not state["plan"]:
+        return "finish"
+    return [Send("coder", OneDecision(decision=d, round=state["round"])) for d in state["plan"]]
+
+
+def coder(state: OneDecision, runtime: Runtime[RunContext]) -> Command[Any]:
+    """Make one decision's candidate."""
+    context = runtime.context
+    context.enter("coder", state["round"])
+    decision = _decision(context, state["decision"])
+    known = knowledge_of(context, _state_for_coder(context, state["round"]))
+    candidate = context.roles.coder.write(known, decision)
+    if candidate is None:
+        context.emit("candidate", f"cannot be made here: {decision.summary}", decision=decision.id)
+    else:
+        context.folder.add_candidate(candidate)
+        context.emit("candidate", decision.summary, decision=decision.id, candidate=candidate.id)
+    child = candidate.id if candidate is not None else None
+    return Command(
+        goto=Send("profiler", OneCandidate(decision=decision.id, candidate=child, round=state["round"]))
+    )
+
+
+def _state_for_coder(context: RunContext, round_: int) -> RunState:
+    """Coders need the pool; it follows from the files, so the fan-out need not carry the state."""
+    judged: list[Judged] = []
+    for decision in context.folder.decisions():
+        if decision.child is not None and (evaluation := context.best_evaluation(decision.child)) is not None:
+            judged.append(_judged(decision, decision.child, evaluation))
+    return {"round": round_, "judged": judged, "best": context.summary.best_candidate}
+
+
+def profiler(state: OneCandidate, runtime: Runtime[RunContext]) -> RunState:
+    """Judge one candidate: screen, tune, full, profile."""
+    context = runtime.context
+    context.enter("profiler", state["round"])
+    decision = _decision(context, state["decision"])
+    if state["candidate"] is None:
+        verdict = "it cannot be made for this task by the engine"
+        context.folder.add_decision(decision.model_copy(update={"verdict": "failed", "learned": verdict}))
+        return {"judged": [Judged(decision=decision.id, candidate=None, score=None)]}
+    if context.ending():
+        return {"judged": []}
+    best_score = context.summary.best.value if context.summary.best is not None else 0.0
+    candidate = context.folder.candidate(state["candidate"])
+    final, evaluation = judge_candidate(context, candidate, best_score)
+    decision = against_parent(context, decision, final, evaluation)
+    context.folder.add_decision(decision)
+    _note_best(context, final.id, evaluation)
+    context.emit(
+        "evaluation",
+        decision.summary,
+        decision=decision.id,
+        candidate=final.id,
+        status=evaluation.status.value,
+        depth=evaluation.depth.value,
+        speedup=evaluation.speedup.model_dump() if evaluation.speedup else None,
+        latency_us=context.latency_us(evaluation),
+        failure=evaluation.failure.message if evaluation.failure else "",
+    )
+    return {"judged": [_judged(decision, final.id, evaluation)]}
+
+
+def _judged(decision: Decision, candidate_id: str, evaluation: Evaluation) -> Judged:
+    score = evaluation.speedup.value if evaluation.passed and evaluation.speedup else None
+    return Judged(decision=decision.id, candidate=candidate_id, score=score)
+
+
+def _note_best(context: RunContext, candidate_id: str, evaluation: Evaluation) -> None:
+    """Keep run.json's best up to date, so that an interrupted run knows it."""
+    best = context.summary.best
+    context.update(candidates=context.summary.candidates + 1)
+    if not context.counts(evaluation) or evaluation.speedup is None or evaluation.depth.value == "screen":
+        return
+    if best is None or evaluation.speedup.value > best.value:
+        latencies = {w.workload: w.latency_us.median for w in evaluation.workloads if w.latency_us}
+        context.update(best_candidate=candidate_id, best=evaluation.speedup, best_latency_us=latencies)
+        context.emit("best", f"best so far {evaluation.speedup.value:.2f}x", candidate=candidate_id)
+
+
+def reflector(state: RunState, runtime: Runtime[RunContext]) -> RunState:
+    """Verdict per decision, next parent, and whether to go on."""
+    context = runtime.context
+    context.enter("reflector", state["round"])
+    before = state.get("best_score", 0.0)
+    best, score = context.summary.best_candidate, context.summary.best.value if context.summary.best else 0.0
+    improved = score > before * 1.01
+    idle = 0 if improved else state.get("idle_rounds", 0) + 1
+    new_state: RunState = {**state, "best": best, "best_score": score}
+    pairs: list[tuple[Decision, Evaluation]] = []
+    for judged in state["judged"]:
+        decision = _decision(context, judged["decision"])
+        if judged["candidate"] is not None and decision.round == state["round"]:
+            pairs.append((decision, evaluation_of(context, judged["candidate"])))
+    reflection = context.roles.reflector.reflect(knowledge_of(context, new_state), pairs)
+    for decision in reflection.decisions:
+        context.folder.add_decision(decision)
+        context.emit(
+            "verdict",
+            f"{decision.verdict}: {decision.learned}",
+            decision=decision.id,
+            verdict=decision.verdict,
+        )
+    context.update(rounds=state["round"])
+    ending = _why_end(context, best, idle, reflection.go_on, reflection.why)
+    if ending:
+        context.emit("budget", ending)
+    return {
+        "parent": reflection.parent,
+        "best": best,
+        "best_score": score,
+        "idle_rounds": idle,
+        "ending": ending,
+    }
+
+
+def _why_end(context: RunContext, best: str | None, idle: int, go_on: bool, why: str) -> str:
+    """The one explicit place where rounds, time, measurements, target and progress are checked."""
+    if ending := context.ending():
+        return ending
+    if best is not None and context.reached_target(evaluation_of(context, best)):
+        return "target"
+    if not go_on:
+        return f"floor: {why}"
+    if context.summary.rounds >= context.config.budget.rounds:
+        return "budget: rounds"
+    if idle >= context.config.search.patience and best is not None:
+        return f"no progress in {idle} rounds"
+    return ""
+
+
+def go_on(state: RunState) -> str:
+    """Another round, or the end."""
+    return "finish" if state["ending"] else "planner"
+
+
+def finish(state: RunState, runtime: Runtime[RunContext]) -> RunState:
+    """Confirm the winner, write best/ and the report, offer it to the library."""
+    context = runtime.context
+    context.enter("finish", state.get("round", 0))
+    finish_run(context, state)
+    return {}
+
+
+def _decision(context: RunContext, decision_id: str) -> Decision:
+    return next(d for d in context.folder.decisions() if d.id == decision_id)
+
+
+def build_graph(checkpointer: Any) -> Any:
+    """The compiled workflow."""
+    graph = StateGraph(RunState, context_schema=RunContext)
+    graph.add_node("prepare", prepare)
+    graph.add_node("planner", planner)
+    graph.add_node("coder", coder, destinations=("profiler",))
+    graph.add_node("profiler", profiler)
+    graph.add_node("reflector", reflector)
+    graph.add_node("finish", finish)
+    graph.add_edge(START, "prepare")
+    graph.add_edge("prepare", "planner")
+    graph.add_conditional_edges("planner", fan_out, ["coder", "finish"])
+    graph.add_edge("profiler", "reflector")
+    graph.add_conditional_edges("reflector", go_on, ["planner", "finish"])
+    graph.add_edge("finish", END)
+    return graph.compile(checkpointer=checkpointer)

@@ -1,0 +1,84 @@
+"""What a role is shown: the Knowledge of a run at this point, put together from its files."""
+
+from __future__ import annotations
+
+import json
+
+from kernelwright.agents.context import RunContext
+from kernelwright.agents.state import RunState
+from kernelwright.protocols import Knowledge, Recalled
+from kernelwright.records import Candidate, Evaluation
+from kernelwright.workspace import append_line, now
+
+POOL = 6
+"""How many of the best candidates a role may start from."""
+
+
+def knowledge_of(context: RunContext, state: RunState) -> Knowledge:
+    """The run's knowledge: task, facts, best so far with its profile, precedents, evidence, what was tried."""
+    session, config = context.session, context.config
+    best_id = state.get("best")
+    best = context.folder.candidate(best_id) if best_id else None
+    profile = context.folder.profile(best_id) if best_id else None
+    bottleneck = profile.bottleneck if profile is not None else ""
+    evidence = context.roles.recall.evidence(family=context.task.family, bottleneck=bottleneck)
+    return Knowledge(
+        task=context.task,
+        facts=session.facts,
+        baselines=session.baselines,
+        best=best,
+        pool=_pool(context, state),
+        best_evaluation=context.best_evaluation(best_id) if best_id else None,
+        profile=profile,
+        recalled=_recalled(context, bottleneck),
+        evidence=evidence if config.library.recall else (),
+        tried=context.folder.decisions(),
+        languages=[language.value for language in config.languages],
+        round=state.get("round", 0),
+    )
+
+
+def _recalled(context: RunContext, bottleneck: str) -> list[Recalled]:
+    """Precedents, recalled once a session and recorded."""
+    library = context.config.library
+    if not library.recall:
+        return []
+    if not context.recalled:
+        context.recalled = context.roles.recall.recall(
+            context.task,
+            context.session.facts,
+            languages=[language.value for language in context.config.languages],
+            bottleneck=bottleneck,
+            exclude_same_task=library.exclude_same_task,
+            limit=library.limit,
+        )
+        found = [
+            {"id": r.solution.id, "score": r.score, "reasons": list(r.reasons), "same_task": r.same_task}
+            for r in context.recalled
+        ]
+        line = {"format": "kernelwright/recall/1", "at": now(), "round": context.round, "found": found}
+        append_line(context.folder.recalls_file, json.dumps(line, ensure_ascii=False))
+    return context.recalled
+
+
+def _pool(context: RunContext, state: RunState) -> list[Candidate]:
+    """The candidates that passed, best first."""
+    scores = {
+        j["candidate"]: j["score"]
+        for j in state.get("judged", [])
+        if j["candidate"] and j["score"] is not None
+    }
+    ranked = sorted(scores, key=lambda c: -(scores[c] or 0.0))[:POOL]
+    return [context.folder.candidate(c) for c in ranked]
+
+
+def evaluation_of(context: RunContext, candidate_id: str) -> Evaluation:
+    """The most thorough judgement of a candidate that was judged in this run.
+
+    Raises:
+        KeyError: it was never judged.
+    """
+    found = context.best_evaluation(candidate_id)
+    if found is None:
+        raise KeyError(candidate_id)
+    return found

@@ -1,0 +1,122 @@
+"""SearchPlanner: draws decisions from library solutions and their ladders, and from the rules of scheduling.
+
+It needs no model. A solution is tried at its last rung first; solutions take turns, so that one precedent cannot fill a
+round. Where a pipeline has passed, the rules propose the next moves on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+
+from kernelwright.agents.adaptation import bind
+from kernelwright.protocols import Knowledge, Recalled, ScheduleSpace, TechniqueEvidence
+from kernelwright.records import Decision, Entry, Rung
+
+
+class SearchPlanner:
+    """The planner of engine ``search``.
+
+    Args:
+        space: schedules of pipelines; where recipes and rule proposals come from.
+    """
+
+    def __init__(self, space: ScheduleSpace) -> None:
+        self._space = space
+
+    def plan(self, knowledge: Knowledge, *, limit: int) -> list[Decision]:
+        """Ranked decisions, best first; [] when nothing is left to try."""
+        tried = {d.key for d in knowledge.tried}
+        moves = _take_turns([*self._precedents(knowledge), self._rules(knowledge)])
+        fresh: dict[str, Decision] = {}
+        for move in moves:
+            if move.key not in tried:
+                fresh.setdefault(move.key, move)
+        return list(fresh.values())[:limit]
+
+    def _precedents(self, knowledge: Knowledge) -> list[list[Decision]]:
+        """For each recalled solution that fits, its rungs as decisions, last rung first."""
+        ladders = []
+        for recalled in knowledge.recalled:
+            solution = recalled.solution
+            if solution.language.value not in knowledge.languages:
+                continue
+            if solution.entry is not Entry.PIPELINE and not bind(solution, knowledge.facts).fits:
+                continue
+            rungs = list(enumerate(solution.rungs))
+            ladders.append([_adopt(recalled, index, rung, knowledge) for index, rung in reversed(rungs)])
+        return ladders
+
+    def _rules(self, knowledge: Knowledge) -> list[Decision]:
+        """What the rules of scheduling suggest: for the best pipeline so far, else for the plain one."""
+        if "halide" not in knowledge.languages:
+            return []
+        pipelines = [c for c in knowledge.pool if c.entry is Entry.PIPELINE]
+        decisions: list[Decision] = []
+        if not pipelines:
+            if (start := self._space.start(knowledge.facts)) is None:
+                return []
+            plain = Decision(
+                technique="plain-schedule",
+                summary="Express the reference as a Halide pipeline with a plain, vectorised schedule",
+                where="whole kernel",
+                bottleneck="overhead",
+                hypothesis="One fused pass avoids the framework's intermediate tensors",
+                predicted_speedup=None,
+                source="search",
+                round=knowledge.round,
+            )
+            decisions = [
+                plain,
+                *(d.model_copy(update={"parent": None}) for d in self._space.proposals(start)),
+            ]
+        else:
+            for parent in pipelines[:2]:
+                proposals = self._space.proposals(parent)
+                decisions += [d.model_copy(update={"parent": parent.id}) for d in proposals]
+        ranked = sorted(decisions, key=lambda d: -_expected(d, knowledge.evidence))
+        return [d.model_copy(update={"round": knowledge.round}) for d in ranked]
+
+
+def _adopt(recalled: Recalled, index: int, rung: Rung, knowledge: Knowledge) -> Decision:
+    """Adopting a rung of a precedent, as a decision that starts from the reference."""
+    solution, told = recalled.solution, rung.decision
+    last = index == len(solution.rungs) - 1
+    gained = rung.decision.measured
+    return Decision(
+        technique=told.technique,
+        summary=f"{told.summary} (from {solution.id}, {'best rung' if last else f'rung {index + 1}'})",
+        where=told.where or "whole kernel",
+        parameters=told.parameters,
+        bottleneck=told.bottleneck,
+        evidence="precedent: " + "; ".join(recalled.reasons),
+        hypothesis=told.hypothesis,
+        predicted_speedup=rung_prediction(rung) or (gained.value if gained else None),
+        directives=told.directives,
+        source=f"solution:{solution.id}#{index}",
+        parent=None,
+        round=knowledge.round,
+    )
+
+
+def rung_prediction(rung: Rung) -> float | None:
+    """What a rung gained over the best baseline where it was measured; None when it never was."""
+    return rung.speedup.value if rung.speedup is not None else None
+
+
+def _expected(decision: Decision, evidence: Sequence[TechniqueEvidence]) -> float:
+    """Predicted speed-up, corrected by what the technique bought elsewhere (shrunk towards the prediction)."""
+    predicted = decision.predicted_speedup or 1.0
+    known = next(
+        (e for e in evidence if e.technique == decision.technique and e.median_gain is not None), None
+    )
+    if known is None or known.median_gain is None:
+        return predicted
+    weight = known.n / (known.n + 3.0)
+    success = 1.0 - known.failures / max(1, known.n + known.failures)
+    return (predicted ** (1 - weight)) * (known.median_gain**weight) * success
+
+
+def _take_turns(lists: Iterable[Sequence[Decision]]) -> list[Decision]:
+    """Round-robin over the lists."""
+    return [move for row in zip_longest(*lists) for move in row if move is not None]

@@ -1,0 +1,120 @@
+"""The profiler node's work on one candidate: screen, tune, judge in full, profile. All through the one judge."""
+
+from __future__ import annotations
+
+import time
+
+from kernelwright.agents.context import RunContext
+from kernelwright.errors import KernelwrightError
+from kernelwright.protocols import TuningBudget
+from kernelwright.records import Candidate, Decision, Depth, Evaluation, Trial
+
+WORTH_A_FULL_JUDGEMENT = 0.8
+"""A screened speed-up below this share of the best so far is not judged in full."""
+
+WORTH_TUNING = 0.4
+"""A screened speed-up below this share of the best so far is not tuned: tunables rarely buy more."""
+
+
+def judge_candidate(
+    context: RunContext, candidate: Candidate, best_score: float
+) -> tuple[Candidate, Evaluation]:
+    """Screen a candidate, tune it where it declares tunables, judge it in full where it may win, and profile it.
+
+    Returns:
+        The candidate at its best tunables and its most thorough evaluation.
+    """
+    began, built, measured = time.perf_counter(), 0.0, 0.0
+    evaluation = context.evaluate(candidate, Depth.SCREEN)
+    built, measured = built + evaluation.build_s, measured + evaluation.measure_s
+    if evaluation.passed and candidate.tunables and _score(evaluation) >= WORTH_TUNING * best_score:
+        spent_before = time.perf_counter()
+        candidate = _tune(context, candidate)
+        measured += time.perf_counter() - spent_before
+        evaluation = context.evaluate(candidate, Depth.SCREEN)
+    worth_it = evaluation.passed and _score(evaluation) >= WORTH_A_FULL_JUDGEMENT * best_score
+    if worth_it and not context.ending():
+        evaluation = context.evaluate(candidate, Depth.FULL)
+        built, measured = built + evaluation.build_s, measured + evaluation.measure_s
+        if evaluation.passed:
+            _profile(context, candidate, evaluation)
+    total = time.perf_counter() - began
+    context.emit(
+        "timing",
+        candidate=candidate.id,
+        total_s=round(total, 4),
+        build_s=round(built, 4),
+        measure_s=round(measured, 4),
+        own_s=round(max(0.0, total - built - measured), 4),
+    )
+    return candidate, evaluation
+
+
+def _score(evaluation: Evaluation) -> float:
+    return evaluation.speedup.value if evaluation.speedup is not None else 0.0
+
+
+def _tune(context: RunContext, candidate: Candidate) -> Candidate:
+    """The candidate at the best tunables that the budget finds."""
+    search = context.config.search
+    measurements = min(search.tune_measurements, context.left_measurements)
+    seconds = min(search.tune_seconds, context.left_s)
+    if measurements == 0 or seconds <= 0 or context.ending():
+        return candidate
+
+    known = {t.candidate_id for t in context.folder.trials() if t.base_id == candidate.id}
+
+    def screen(variant: Candidate) -> Evaluation:
+        if context.stop.is_set():
+            raise _Stopped
+        if variant.id == candidate.id:
+            return context.evaluate(variant, Depth.SCREEN)
+        return context.evaluate(variant, Depth.SCREEN, base_id=candidate.id)
+
+    def on_trial(trial: Trial) -> None:
+        if trial.candidate_id not in known:
+            context.folder.add_trial(trial)
+        values = ", ".join(f"{k}={v}" for k, v in trial.values.items())
+        context.emit("trial", f"{values}: {trial.status}", candidate=candidate.id, score=trial.score)
+
+    budget = TuningBudget(measurements=measurements, seconds=seconds)
+    try:
+        tuned = context.roles.tuner.tune(
+            candidate, screen=screen, budget=budget, seed=context.config.seed, on_trial=on_trial
+        )
+    except _Stopped:
+        return candidate
+    if tuned.id != candidate.id:
+        context.folder.add_candidate(tuned)
+    return tuned
+
+
+class _Stopped(KernelwrightError):
+    """The user interrupted a tuning."""
+
+    code = "stopped"
+
+
+def _profile(context: RunContext, candidate: Candidate, evaluation: Evaluation) -> None:
+    if context.folder.profile(candidate.id) is None:
+        context.folder.save_profile(context.session.profile(candidate, evaluation))
+
+
+def against_parent(
+    context: RunContext, decision: Decision, child: Candidate, evaluation: Evaluation
+) -> Decision:
+    """The decision with its child, and with its gain over the parent measured side by side where there is a parent."""
+    changes: dict[str, object] = {"child": child.id}
+    if (
+        decision.parent
+        and decision.parent != child.id
+        and evaluation.passed
+        and evaluation.depth is not Depth.SCREEN
+    ):
+        if not context.ending():
+            parent = context.folder.candidate(decision.parent)
+            paired = context.session.compare(child, parent, depth=Depth.SCREEN)
+            context.update(measurements=context.summary.measurements + 1)
+            if paired.speedup is not None:
+                changes["measured"] = paired.speedup
+    return decision.model_copy(update=changes)

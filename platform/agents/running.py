@@ -1,0 +1,165 @@
+"""Starting and resuming a run: folder, checkpoint, Ctrl-C, and the graph's one long call."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from kernelwright.agents.context import Roles, RunContext
+from kernelwright.config import RunConfig, config_from
+from kernelwright.errors import KernelwrightError, WorkspaceError
+from kernelwright.records import RunEvent, RunSummary, Solution, Task
+from kernelwright.workspace import RunFolder, Workspace, dump_yaml, now, workspace_error
+
+MAX_STEPS = 10_000
+"""LangGraph's recursion limit is no budget; the real limits are checked in the reflector."""
+
+
+@dataclass
+class Surroundings:
+    """What a run is given beside its configuration."""
+
+    roles: Callable[[RunConfig], Roles]
+    view: Callable[[RunEvent], None]
+    write_report: Callable[[RunFolder], None]
+    offer: Callable[[Solution], str]
+
+
+def start_run(
+    workspace: Workspace, task: Task, config: RunConfig, *, surroundings: Surroundings, command: str
+) -> RunSummary:
+    """Optimize a task in a new run folder.
+
+    Returns:
+        The run's summary as it stands at the end.
+
+    Raises:
+        KernelwrightError: a broken set-up; what was finished is kept.
+    """
+    folder = workspace.new_run(task.name)
+    folder.write_text(folder.config_file, dump_yaml(config.model_dump(mode="json")))
+    folder.save(task, folder.task_file)
+    engine = "search" if config.engine == "auto" else config.engine
+    summary = RunSummary(
+        run_id=folder.run_id,
+        task_name=task.name,
+        task_id=task.id,
+        engine=engine,
+        started_at=now(),
+        command=command,
+    )
+    folder.save(summary, folder.summary_file)
+    return _drive(folder, task, config, summary, surroundings)
+
+
+def resume_run(folder: RunFolder, *, surroundings: Surroundings) -> RunSummary:
+    """Go on with a run that was killed or stopped; a finished one is returned as it is.
+
+    Raises:
+        WorkspaceError: the run's files cannot be read, or another process works on it.
+    """
+    summary = folder.summary()
+    try:
+        task = Task.load(folder.task_file)
+        config = config_from(yaml.safe_load(folder.config_file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise WorkspaceError(f"cannot resume {folder.run_id}: {error}") from None
+    if summary.state == "finished":
+        return summary
+    return _drive(
+        folder, task, config, summary.model_copy(update={"state": "running", "reason": ""}), surroundings
+    )
+
+
+def _drive(
+    folder: RunFolder, task: Task, config: RunConfig, summary: RunSummary, surroundings: Surroundings
+) -> RunSummary:
+    with folder.owned():
+        context = RunContext(
+            config=config,
+            folder=folder,
+            task=task,
+            roles=surroundings.roles(config),
+            summary=summary,
+            offer=surroundings.offer,
+            write_report=surroundings.write_report,
+            view=surroundings.view,
+        )
+        try:
+            with _interruptible(context):
+                _invoke(context)
+        except OSError as error:
+            raise workspace_error(error, folder.root) from error
+        except KernelwrightError as error:
+            _note_failure(context, error)
+            raise
+        finally:
+            context.close()
+        return context.summary
+
+
+def _note_failure(context: RunContext, error: KernelwrightError) -> None:
+    """Say in the run's files why it failed, where they can still be written."""
+    try:
+        context.emit("end", f"failed: {error.message}", reason=error.code)
+        context.update(state="failed", reason=f"error: {error.message}")
+    except WorkspaceError:
+        pass  # the disk is what failed; the first error is raised by the caller
+
+
+def _invoke(context: RunContext) -> None:
+    """Run the graph from its checkpoint, or from the start; afterwards the checkpoint is dropped."""
+    from langgraph.checkpoint.sqlite import SqliteSaver
+
+    from kernelwright.agents.graph import build_graph
+
+    folder = context.folder
+    connection = sqlite3.connect(folder.checkpoint_file, check_same_thread=False)
+    try:
+        graph = build_graph(SqliteSaver(connection))
+        options: dict[str, Any] = {
+            "configurable": {"thread_id": folder.run_id},
+            "recursion_limit": MAX_STEPS,
+            "max_concurrency": 1,
+        }
+        begun = bool(graph.get_state(options).next)
+        start: dict[str, Any] | None = None if begun else {"round": 0}
+        for _ in graph.stream(start, options, context=context, durability="sync", stream_mode="updates"):
+            pass
+    except sqlite3.OperationalError as error:
+        raise WorkspaceError(
+            f"cannot write {folder.checkpoint_file}: {error}",
+            hint="is the disk full? finished work is kept, and `kernelwright resume` goes on from it",
+        ) from error
+    finally:
+        connection.close()
+    if context.summary.state == "finished":
+        for part in folder.root.glob("checkpoint.sqlite*"):
+            part.unlink(missing_ok=True)
+
+
+@contextmanager
+def _interruptible(context: RunContext) -> Iterator[None]:
+    """First Ctrl-C: stop after the measurement at hand, keep the best so far. Second: at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def on_signal(signum: int, frame: Any) -> None:
+        if context.stop.is_set():
+            raise KeyboardInterrupt
+        context.stop.set()
+
+    before = {s: signal.signal(s, on_signal) for s in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,234 @@
+"""RunConfig: every option of a run, from configs/default.yaml, overlays and ``a.b=c`` overrides.
+
+Owns the option names and their validation; unknown keys are refused with the nearest known one. It starts nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from kernelwright.errors import ConfigError, UnknownName
+from kernelwright.records import LanguageName
+
+BaselineName = Literal["eager", "compile", "compile-max", "onednn", "start"]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class BudgetConfig(_Section):
+    """Limits of a run; reaching any of them ends it cleanly with the best so far."""
+
+    seconds: float = Field(gt=0)
+    """Wall time of the whole run, over all its sessions."""
+    measurements: int = Field(gt=0)
+    """Judged or screened candidates, tuning trials included."""
+    rounds: int = Field(gt=0)
+
+
+class SearchConfig(_Section):
+    """How the search engine goes about it."""
+
+    decisions_per_round: int = Field(gt=0, le=64)
+    patience: int = Field(gt=0)
+    """Rounds without progress before the run ends."""
+    tune_measurements: int = Field(ge=0)
+    """Trials for one candidate's tunables; 0 means no tuning."""
+    tune_seconds: float = Field(gt=0)
+
+
+class LibraryConfig(_Section):
+    """What is recalled."""
+
+    recall: bool
+    """False: plan without precedents."""
+    exclude_same_task: bool
+    """True: solutions made for this very task are not recalled."""
+    limit: int = Field(gt=0)
+
+
+class JudgeConfig(_Section):
+    """What the judge may spend."""
+
+    baselines: tuple[BaselineName, ...] = Field(min_length=1)
+    timeout_s: float = Field(gt=0)
+    build_timeout_s: float = Field(gt=0)
+    memory_limit_gib: float = Field(ge=0)
+    """Address space of a worker; 0 means no limit."""
+
+
+class Target(BaseModel):
+    """When to stop early: a latency or a speed-up."""
+
+    model_config = ConfigDict(frozen=True)
+
+    latency_us: float | None = None
+    speedup: float | None = None
+
+
+class RunConfig(_Section):
+    """All options of a run."""
+
+    engine: Literal["auto", "search"]
+    """``auto`` is ``search`` while no model is configured."""
+    languages: tuple[LanguageName, ...] = Field(min_length=1)
+    device: str
+    """Short name of a Device."""
+    threads: int = Field(gt=0)
+    """Threads a kernel may use; the same for every contestant."""
+    seed: int = Field(ge=0)
+    target: str
+    """``0.3ms``, ``250us``, ``2x``; "" means none."""
+    budget: BudgetConfig
+    search: SearchConfig
+    library: LibraryConfig
+    judge: JudgeConfig
+
+    @field_validator("target")
+    @classmethod
+    def _target_is_readable(cls, text: str) -> str:
+        parse_target(text)
+        return text
+
+
+_UNITS_US = {"s": 1e6, "ms": 1e3, "us": 1.0, "µs": 1.0, "ns": 1e-3}
+
+
+def parse_target(text: str) -> Target:
+    """``0.3ms`` -> a latency, ``2x`` -> a speed-up, "" -> neither.
+
+    Raises:
+        ValueError: neither form, or not above zero.
+    """
+    if not text.strip():
+        return Target()
+    match = re.fullmatch(r"\s*([0-9.]+(?:e-?[0-9]+)?)\s*(x|s|ms|us|µs|ns)\s*", text)
+    try:
+        number = float(match.group(1)) if match else 0.0
+    except ValueError:
+        number = 0.0
+    if match is None or number <= 0:
+        raise ValueError(f"target {text!r} is neither a latency such as 0.3ms nor a speed-up such as 2x")
+    if match.group(2) == "x":
+        return Target(speedup=number)
+    return Target(latency_us=number * _UNITS_US[match.group(2)])
+
+
+def default_values() -> dict[str, Any]:
+    """The content of the shipped default.yaml."""
+    text = resources.files("kernelwright").joinpath("configs/default.yaml").read_text(encoding="utf-8")
+    data = yaml.safe_load(text)
+    assert isinstance(data, dict)
+    return data
+
+
+def load_config(
+    *, files: Iterable[Path] = (), overrides: Iterable[str] = (), values: Mapping[str, Any] | None = None
+) -> RunConfig:
+    """Defaults, then overlay files, then ``a.b=c`` overrides, then ``values`` (dotted keys, already typed).
+
+    Raises:
+        ConfigError: an unreadable file, an unknown key (the nearest known one is named) or an invalid value.
+    """
+    data = default_values()
+    for file in files:
+        _merge(data, _read_overlay(file), origin=str(file))
+    for text in overrides:
+        key, separator, value = text.partition("=")
+        if not separator:
+            raise ConfigError(f"override {text!r} is not of the form a.b=c")
+        try:
+            parsed = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise ConfigError(f"override {text!r}: the value is not YAML ({error})") from None
+        _set(data, key.strip(), parsed if parsed is not None else "", origin=f"override {text!r}")
+    for key, value in (values or {}).items():
+        _set(data, key, value, origin="option")
+    return config_from(data)
+
+
+def config_from(data: Mapping[str, Any]) -> RunConfig:
+    """Validate a complete set of values.
+
+    Raises:
+        ConfigError: with every field that is wrong.
+        UnknownName: an unknown language.
+    """
+    known = [name.value for name in LanguageName]
+    languages = data.get("languages")
+    for name in languages if isinstance(languages, (list, tuple)) else ():
+        if name not in known:
+            raise UnknownName("language", str(name), known)
+    for name in (data.get("judge") or {}).get("baselines") or ():
+        if name not in get_args(BaselineName):
+            raise UnknownName("baseline", str(name), get_args(BaselineName))
+    try:
+        return RunConfig.model_validate(data)
+    except ValidationError as error:
+        lines = [
+            f"{'.'.join(str(p) for p in e['loc'])}: {e['msg']} (got {e['input']!r})" for e in error.errors()
+        ]
+        raise ConfigError("invalid configuration: " + "; ".join(lines)) from None
+
+
+def _read_overlay(file: Path) -> dict[str, Any]:
+    try:
+        data = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read configuration {file}: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"configuration {file} is not YAML: {error}") from None
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        raise ConfigError(f"configuration {file} must be a mapping, found {type(data).__name__}")
+    return data
+
+
+def _merge(data: dict[str, Any], overlay: Mapping[str, Any], *, origin: str, prefix: str = "") -> None:
+    for key, value in overlay.items():
+        dotted = f"{prefix}{key}"
+        if isinstance(value, dict) and isinstance(data.get(str(key)), dict):
+            _merge(data[str(key)], value, origin=origin, prefix=f"{dotted}.")
+        elif str(key) not in data:
+            raise _unknown(dotted, origin)
+        else:
+            data[str(key)] = value
+
+
+def _set(data: dict[str, Any], dotted: str, value: Any, *, origin: str) -> None:
+    *parents, last = dotted.split(".")
+    place: Any = data
+    for part in parents:
+        place = place.get(part) if isinstance(place, dict) else None
+    if not isinstance(place, dict) or last not in place:
+        raise _unknown(dotted, origin)
+    if isinstance(place[last], dict):
+        raise ConfigError(f"{origin}: {dotted} is a section; name one of {', '.join(place[last])}")
+    place[last] = value
+
+
+def known_keys(data: Mapping[str, Any] | None = None, prefix: str = "") -> list[str]:
+    """All option names, dotted."""
+    keys: list[str] = []
+    for key, value in (default_values() if data is None else data).items():
+        keys += known_keys(value, f"{prefix}{key}.") if isinstance(value, dict) else [f"{prefix}{key}"]
+    return keys
+
+
+def _unknown(dotted: str, origin: str) -> ConfigError:
+    known = known_keys()
+    near = difflib.get_close_matches(dotted, known, n=1, cutoff=0.0)
+    return ConfigError(
+        f"unknown configuration key {dotted!r} ({origin})",
+        hint=f"did you mean {near[0]!r}? all keys are in configs/default.yaml",
+    )
