@@ -1,0 +1,1 @@
+"""The LangGraph workflow: planner, coder, profiler, reflector."""
