@@ -1,0 +1,14 @@
+# expect: WRONG_VALUES
+# Divides by hidden - 1.
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def __init__(self, hidden):
+        super().__init__()
+        self.norm = nn.LayerNorm(hidden, eps=1e-5)
+
+    def forward(self, x):
+        variance, mean = torch.var_mean(x, dim=1, keepdim=True)
+        return (x - mean) * torch.rsqrt(variance + 1e-5) * self.norm.weight + self.norm.bias

@@ -1,0 +1,24 @@
+// expect: PASSED
+// One pass adds and sums the squares, a second scales. Scalars are get_init_inputs(): hidden, eps.
+#include <cmath>
+
+#include "kernelwright.h"
+
+int kw_run(const kw_tensor *in, kw_tensor *out, const kw_scalar *scalars, kw_workspace *, kw_stream) {
+  const float *x = (const float *)in[0].data, *residual = (const float *)in[1].data;
+  const float *weight = (const float *)in[2].data;
+  float *normalised = (float *)out[0].data, *total = (float *)out[1].data;
+  const int64_t tokens = in[0].shape[0], hidden = in[0].shape[1];
+  for (int64_t t = 0; t < tokens; t++) {
+    const int64_t at = t * hidden;
+    double squares = 0;
+    for (int64_t h = 0; h < hidden; h++) {
+      const float sum = x[at + h] + residual[at + h];
+      total[at + h] = sum;
+      squares += (double)sum * sum;
+    }
+    const float scale = (float)(1.0 / std::sqrt(squares / hidden + scalars[1].f));
+    for (int64_t h = 0; h < hidden; h++) normalised[at + h] = total[at + h] * scale * weight[h];
+  }
+  return 0;
+}

@@ -1,0 +1,9 @@
+# expect: PASSED
+# torch's own fused form.
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return F.gelu(x, approximate="tanh")
