@@ -1,0 +1,97 @@
+"""evaluate: judge any file by hand, alone or against another."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kernelwright.cli.output import (
+    ConfigOption,
+    JsonOption,
+    OptionOption,
+    SetOption,
+    WorkspaceOption,
+    note,
+    print_json,
+    say,
+)
+
+
+def evaluate(
+    task: Annotated[str, typer.Argument(help="A task's name, its folder, or a KernelBench file.")],
+    candidate: Annotated[Path, typer.Argument(help="A .cpp file, a ModelNew file, or a folder.")],
+    against: Annotated[
+        str, typer.Option("--against", help="A second candidate, or a baseline's name (eager, compile, ...).")
+    ] = "",
+    min_speedup: Annotated[
+        float | None,
+        typer.Option("--min-speedup", help="Exit 1 unless the lower end of the 95 % interval reaches it."),
+    ] = None,
+    depth: Annotated[str, typer.Option(help="screen, full or confirmed.")] = "full",
+    threads: Annotated[int | None, typer.Option(help="Threads a kernel may use.")] = None,
+    set_: SetOption = None,
+    config: ConfigOption = None,
+    option: OptionOption = None,
+    json_: JsonOption = False,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Judge a kernel: is it right, and how fast? Exit 1 when it is not PASSED or too slow."""
+    from kernelwright import wiring
+    from kernelwright.cli.tables import evaluation_text
+    from kernelwright.config import load_config
+    from kernelwright.errors import UnknownName
+    from kernelwright.records import Depth
+    from kernelwright.tasks.candidate_files import load_candidate
+    from kernelwright.workspace import Workspace
+
+    if depth not in list(Depth):
+        raise UnknownName("depth", depth, list(Depth))
+    values = {"threads": threads} if threads is not None else {}
+    run_config = load_config(files=config or (), overrides=option or (), values=values)
+    place = Workspace.open(workspace)
+    loaded = wiring.find_task(place, task, set_ or ())
+    judged = load_candidate(candidate)
+    other = load_candidate(Path(against)) if against and Path(against).exists() else None
+    session = wiring.open_session(place, loaded, run_config, progress=_progress)
+    try:
+        if other is not None:
+            verdict = session.compare(judged, other, depth=Depth(depth))
+        else:
+            names = _baseline(against, session.baselines)
+            verdict = session.evaluate(judged, depth=Depth(depth), against=names)
+        verdict = verdict.model_copy(update={"command": shlex.join(["kernelwright", *sys.argv[1:]])})
+        baselines = session.baselines
+    finally:
+        session.close()
+    if json_:
+        print_json({**verdict.to_json(), "baselines": [b.to_json() for b in baselines]})
+    else:
+        say(evaluation_text(verdict, baselines))
+    slow = min_speedup is not None and (verdict.speedup is None or verdict.speedup.low < min_speedup)
+    if slow and verdict.speedup is not None:
+        note(f"the interval's lower end {verdict.speedup.low:.3f}x is below --min-speedup {min_speedup}")
+    raise typer.Exit(1 if not verdict.passed or slow else 0)
+
+
+def _baseline(name: str, baselines: Any) -> tuple[str, ...]:
+    from kernelwright.errors import CandidateError, UnknownName
+
+    if not name:
+        return ()
+    found = next((b for b in baselines if b.name == name), None)
+    if found is None:
+        if "/" in name or "." in name:
+            raise CandidateError(f"no such candidate: {name}")
+        raise UnknownName("baseline", name, [b.name for b in baselines])
+    if found.not_measured:
+        raise CandidateError(f"baseline {name} is not measured here: {found.not_measured}")
+    return (name,)
+
+
+def _progress(kind: str, data: Any) -> None:
+    if message := data.get("message"):
+        note(f"  {message}")

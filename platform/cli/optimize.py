@@ -1,0 +1,147 @@
+"""demo, optimize, resume: run the workflow and show what came of it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kernelwright.cli.output import (
+    ConfigOption,
+    JsonOption,
+    OptionOption,
+    SetOption,
+    WorkspaceOption,
+    note,
+    print_json,
+    say,
+)
+
+DEMO_TASK = "box_blur_3x3"
+DEMO_BUDGET_S = 75.0
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+
+
+def demo(json_: JsonOption = False, workspace: WorkspaceOption = None, quiet: Quiet = False) -> None:
+    """Make a shipped kernel faster, for real, in about a minute."""
+    options = {"budget.seconds": DEMO_BUDGET_S, "budget.rounds": 3}
+    _optimize(DEMO_TASK, options=options, workspace=workspace, json_=json_, quiet=quiet)
+
+
+def optimize(
+    task: Annotated[str, typer.Argument(help="A task's name, its folder, or a KernelBench file.")],
+    target: Annotated[str, typer.Option(help="Stop when reached: 0.3ms or 2x.")] = "",
+    budget: Annotated[float | None, typer.Option("--budget", help="Wall time of the run, seconds.")] = None,
+    measurements: Annotated[int | None, typer.Option(help="Most measurements.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Most rounds.")] = None,
+    language: Annotated[
+        list[str] | None, typer.Option("--language", "-l", help="Languages to use. Repeatable.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads a kernel may use.")] = None,
+    start: Annotated[Path | None, typer.Option(help="A slow kernel that you bring; it becomes a baseline.")] = None,
+    exclude_same_task: Annotated[
+        bool, typer.Option("--exclude-same-task", help="Recall no solution that was made for this very task.")
+    ] = False,
+    no_library: Annotated[bool, typer.Option("--no-library", help="Plan without precedents.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Seed of the search.")] = None,
+    set_: SetOption = None,
+    config: ConfigOption = None,
+    option: OptionOption = None,
+    json_: JsonOption = False,
+    workspace: WorkspaceOption = None,
+    quiet: Quiet = False,
+) -> None:
+    """Make a kernel faster: plan, write, judge, reflect, within a budget."""
+    values: dict[str, Any] = {
+        "target": target or None,
+        "budget.seconds": budget,
+        "budget.measurements": measurements,
+        "budget.rounds": rounds,
+        "languages": language or None,
+        "threads": threads,
+        "seed": seed,
+        "library.exclude_same_task": exclude_same_task or None,
+        "library.recall": False if no_library else None,
+    }
+    given = {k: v for k, v in values.items() if v is not None}
+    _optimize(
+        task,
+        options=given,
+        sets=set_ or (),
+        files=config or (),
+        overrides=option or (),
+        start=start,
+        workspace=workspace,
+        json_=json_,
+        quiet=quiet,
+    )
+
+
+def _optimize(
+    task_name: str,
+    *,
+    options: dict[str, Any],
+    workspace: Path | None,
+    json_: bool,
+    quiet: bool,
+    sets: Any = (),
+    files: Any = (),
+    overrides: Any = (),
+    start: Path | None = None,
+) -> None:
+    from kernelwright import wiring
+    from kernelwright.cli.view import open_view
+    from kernelwright.config import load_config
+    from kernelwright.workspace import Workspace
+
+    run_config = load_config(files=files, overrides=overrides, values=options)
+    place = Workspace.open(workspace)
+    task = wiring.find_task(place, task_name, sets, start=start)
+    with open_view(task=task.name, config=run_config, quiet=quiet) as view:
+        summary = wiring.optimize(place, task, run_config, view=view, command=_command())
+    _show(place, summary.run_id, json_=json_)
+
+
+def resume(
+    run: Annotated[str, typer.Argument(help="A run's id, a part of it, or `last`.")],
+    json_: JsonOption = False,
+    workspace: WorkspaceOption = None,
+    quiet: Quiet = False,
+) -> None:
+    """Go on with a run that was killed or stopped."""
+    from kernelwright import wiring
+    from kernelwright.cli.view import open_view
+    from kernelwright.workspace import Workspace
+
+    place = Workspace.open(workspace)
+    folder = place.run(run)
+    if folder.summary().state == "finished":
+        note(f"{folder.run_id} is finished; nothing is done twice")
+    else:
+        with open_view(task=folder.summary().task_name, config=None, quiet=quiet) as view:
+            wiring.resume(place, folder, view=view)
+    _show(place, folder.run_id, json_=json_)
+
+
+def _command() -> str:
+    """The command as the user would type it again."""
+    return shlex.join(["kernelwright", *sys.argv[1:]])
+
+
+def _show(place: Any, run_id: str, *, json_: bool) -> None:
+    """The result: table, where it lies, what to run next. Exit 1 when nothing was gained."""
+    from kernelwright.cli.tables import run_text
+    from kernelwright.report.loading import load_run_records, run_json
+
+    records = load_run_records(place.run(run_id))
+    if json_:
+        print_json(run_json(records))
+    else:
+        say(run_text(records))
+    best = records.summary.best
+    gained = best is not None and best.low > 1.0
+    raise typer.Exit(0 if gained else 1)

@@ -1,0 +1,65 @@
+"""runs list | show | compare."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kernelwright.cli.output import JsonOption, WorkspaceOption, print_json, say
+
+app = typer.Typer(help="Look at runs: what was tried, what it bought, where time went.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_(json_: JsonOption = False, workspace: WorkspaceOption = None) -> None:
+    """All runs of the workspace, oldest first."""
+    from kernelwright.cli.tables import runs_text
+    from kernelwright.workspace import Workspace
+
+    place = Workspace.open(workspace)
+    summaries = [place.run(run_id).summary() for run_id in place.run_ids()]
+    if json_:
+        print_json([s.to_json() for s in summaries])
+    else:
+        say(runs_text(summaries))
+
+
+@app.command()
+def show(
+    run: Annotated[str, typer.Argument(help="A run's id, a part of it, or `last`.")] = "last",
+    timing: Annotated[bool, typer.Option("--timing", help="Where the time of each candidate went.")] = False,
+    json_: JsonOption = False,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """One run in words: per round the plan, the change, the verdict, the numbers."""
+    from kernelwright.cli.tables import run_story, timing_text
+    from kernelwright.report.loading import load_run_records, run_json
+    from kernelwright.report.timings import timing_json
+    from kernelwright.workspace import Workspace
+
+    records = load_run_records(Workspace.open(workspace).run(run))
+    if json_:
+        print_json(timing_json(records) if timing else run_json(records))
+    else:
+        say(timing_text(records) if timing else run_story(records))
+
+
+@app.command()
+def compare(
+    first: Annotated[str, typer.Argument(help="A run.")],
+    second: Annotated[str, typer.Argument(help="Another run of the same task.")],
+    json_: JsonOption = False,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Two runs side by side. Their times come from different sessions: only ratios to a baseline compare."""
+    from kernelwright.cli.tables import compare_text
+    from kernelwright.report.loading import load_run_records, run_json
+    from kernelwright.workspace import Workspace
+
+    place = Workspace.open(workspace)
+    pair = [load_run_records(place.run(name)) for name in (first, second)]
+    if json_:
+        print_json([run_json(records) for records in pair])
+    else:
+        say(compare_text(*pair))

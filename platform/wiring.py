@@ -1,0 +1,142 @@
+"""RunConfig -> concrete objects. The only place that names concrete classes; the CLI calls it and nothing below does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelwright.config import RunConfig
+from kernelwright.errors import TaskError, UnknownName
+from kernelwright.protocols import EvaluationSession, Executor, JudgeSettings, Progress
+from kernelwright.records import RunEvent, RunSummary, Task
+from kernelwright.workspace import RunFolder, Workspace
+
+if TYPE_CHECKING:
+    from kernelwright.agents.context import Roles
+    from kernelwright.agents.running import Surroundings
+    from kernelwright.memory.library import Library
+
+EXECUTORS = {"local": "kernelwright.toolexec.executors.local:LocalExecutor"}
+"""Short name -> dotted path, imported when used."""
+
+
+def load_named(kind: str, registry: Mapping[str, str], name: str) -> Any:
+    """The object behind a short name.
+
+    Raises:
+        UnknownName: the registry has no such name.
+    """
+    if name not in registry:
+        raise UnknownName(kind, name, registry)
+    module, _, attribute = registry[name].partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def executor(name: str = "local") -> Executor:
+    """An executor by its short name."""
+    made: Executor = load_named("executor", EXECUTORS, name)()
+    return made
+
+
+def judge_settings(config: RunConfig, workspace: Workspace) -> JudgeSettings:
+    """What the judge may spend in this run."""
+    return JudgeSettings(
+        device=config.device,
+        threads=config.threads,
+        seed=0,
+        baselines=tuple(config.judge.baselines),
+        timeout_s=config.judge.timeout_s,
+        build_timeout_s=config.judge.build_timeout_s,
+        memory_limit_gib=config.judge.memory_limit_gib,
+        cache_dir=workspace.cache,
+    )
+
+
+def library(workspace: Workspace) -> Library:
+    """The shelves of solutions: the user's over the shipped ones."""
+    from kernelwright.memory.library import Library
+
+    return Library(user=workspace.library)
+
+
+def roles(config: RunConfig, workspace: Workspace) -> Roles:
+    """The agents of engine ``search`` and what they draw on."""
+    from kernelwright.agents.coder import SearchCoder
+    from kernelwright.agents.context import Roles
+    from kernelwright.agents.planner import SearchPlanner
+    from kernelwright.agents.reflector import SearchReflector
+    from kernelwright.memory.evidence import Evidence
+    from kernelwright.memory.recall import LibraryRecall
+    from kernelwright.search.schedule_space import PipelineSpace
+    from kernelwright.search.tuner import OptunaTuner
+
+    shelves = library(workspace)
+    space = PipelineSpace()
+    return Roles(
+        planner=SearchPlanner(space),
+        coder=SearchCoder(space),
+        reflector=SearchReflector(),
+        recall=LibraryRecall(shelves, Evidence(shelves, runs=workspace.runs)),
+        tuner=OptunaTuner(),
+        space=space,
+        executor=executor(),
+        settings=judge_settings(config, workspace),
+    )
+
+
+def surroundings(workspace: Workspace, view: Callable[[RunEvent], None]) -> Surroundings:
+    """What a run is given beside its configuration."""
+    from kernelwright.agents.running import Surroundings
+    from kernelwright.report.run_report import write_report
+
+    return Surroundings(
+        roles=lambda config: roles(config, workspace),
+        view=view,
+        write_report=write_report,
+        offer=lambda solution: library(workspace).propose(solution),
+    )
+
+
+def optimize(
+    workspace: Workspace, task: Task, config: RunConfig, *, view: Callable[[RunEvent], None], command: str
+) -> RunSummary:
+    """Run the workflow on a task."""
+    from kernelwright.agents.running import start_run
+
+    return start_run(workspace, task, config, surroundings=surroundings(workspace, view), command=command)
+
+
+def resume(workspace: Workspace, folder: RunFolder, *, view: Callable[[RunEvent], None]) -> RunSummary:
+    """Go on with a run."""
+    from kernelwright.agents.running import resume_run
+
+    return resume_run(folder, surroundings=surroundings(workspace, view))
+
+
+def find_task(workspace: Workspace, name: str, sets: Sequence[str] = (), *, start: Path | None = None) -> Task:
+    """A task by name or path, with ``NAME=value`` changes of its module constants.
+
+    Raises:
+        TaskError: missing, unfit, or a change that is not of the form NAME=value.
+        UnknownName: no such task.
+    """
+    from kernelwright.tasks.loading import find_task as find
+    from kernelwright.tasks.loading import standard_roots
+    from kernelwright.tasks.source import parse_value
+
+    overrides: dict[str, Any] = {}
+    for text in sets:
+        key, separator, value = text.partition("=")
+        if not separator:
+            raise TaskError(f"--set {text!r} is not of the form NAME=value", hint="e.g. --set batch_size=16")
+        overrides[key.strip()] = parse_value(value)
+    return find(name, overrides, standard_roots(workspace.tasks), start=start)
+
+
+def open_session(
+    workspace: Workspace, task: Task, config: RunConfig, progress: Progress | None = None
+) -> EvaluationSession:
+    """The one judge, with a task loaded."""
+    return executor().open(task, settings=judge_settings(config, workspace), progress=progress)
