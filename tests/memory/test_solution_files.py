@@ -64,7 +64,7 @@ def test_sources_may_lie_in_folders_of_their_own(tmp_path: Path) -> None:
     ("edit", "file", "told"),
     [
         ({"family: stencil": "family: [a"}, "solution.yaml:", "not readable as YAML"),
-        ({"family: stencil": "family: stencil\nfamly: x"}, "solution.yaml", "famly: unknown key, did you mean 'family'"),
+        ({"family: stencil": "family: stencil\nfamly: x"}, "solution.yaml", "unknown key, did you mean 'family'"),
         ({"licence: Apache-2.0": ""}, "solution.yaml", "field licence: is missing"),
         ({"licence: Apache-2.0": "licence: ' '"}, "solution.yaml", "field licence: is empty"),
         ({"  source: lecture on scheduling, page 12\n": ""}, "solution.yaml", "field provenance.source: is missing"),
