@@ -1,4 +1,4 @@
-"""RunConfig -> concrete objects. The only place that names concrete classes; the CLI calls it and nothing below does."""
+"""RunConfig -> concrete objects. The only place that names concrete classes; nothing below the CLI calls it."""
 
 from __future__ import annotations
 

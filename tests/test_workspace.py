@@ -1,0 +1,107 @@
+"""Workspace: durable appends, torn lines, formats, locks, clear refusals."""
+
+import json
+import multiprocessing
+import os
+from pathlib import Path
+
+import pytest
+from fakes.records import a_candidate, a_decision, an_event
+from kernelwright.errors import UnknownName, WorkspaceError
+from kernelwright.records import RunEvent
+from kernelwright.workspace import RunFolder, Workspace, append_line, read_records, workspace_error
+
+
+def test_the_folder_is_chosen_by_argument_then_environment(tmp_path, workspace_folder):
+    assert Workspace.open().root == workspace_folder
+    assert Workspace.open(tmp_path / "other").root == tmp_path / "other"
+
+
+def test_a_newer_workspace_is_refused(tmp_path):
+    (tmp_path / "workspace.json").write_text(json.dumps({"format": "kernelwright/workspace/99"}))
+    with pytest.raises(WorkspaceError, match="newer kernelwright") as caught:
+        Workspace.open(tmp_path)
+    assert caught.value.exit_code == 2
+
+
+def test_a_foreign_marker_is_refused(tmp_path):
+    (tmp_path / "workspace.json").write_text("{}")
+    with pytest.raises(WorkspaceError, match="not a workspace marker"):
+        Workspace.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"), [("ENOSPC", "disk is full"), ("EROFS", "--workspace"), ("EACCES", "cannot write")]
+)
+def test_file_system_refusals_say_what_to_do(code, words):
+    import errno
+
+    number = getattr(errno, code)
+    assert words in str(workspace_error(OSError(number, os.strerror(number)), Path("place")))
+
+
+def test_a_torn_last_line_is_skipped_and_the_next_append_is_whole(tmp_path):
+    path = tmp_path / "events.jsonl"
+    append_line(path, an_event("node", "one").to_line())
+    with path.open("a") as stream:
+        stream.write('{"format": "kernelwright/eve')
+    append_line(path, an_event("node", "two").to_line())
+    assert [e.message for e in read_records(path, RunEvent)] == ["one", "two"]
+
+
+def test_a_line_of_a_newer_format_is_refused(tmp_path):
+    path = tmp_path / "events.jsonl"
+    append_line(path, an_event("node").to_line().replace("event/1", "event/9"))
+    with pytest.raises(WorkspaceError, match="newer"):
+        read_records(path, RunEvent)
+
+
+def _append_many(path: Path, name: str) -> None:
+    for number in range(60):
+        append_line(path, an_event("node", f"{name}-{number}-" + "x" * 5000).to_line())
+
+
+def test_many_processes_append_without_losing_a_line(tmp_path):
+    path = tmp_path / "events.jsonl"
+    context = multiprocessing.get_context("fork")
+    writers = [context.Process(target=_append_many, args=(path, f"w{i}")) for i in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    messages = {e.message.rsplit("-", 1)[0] for e in read_records(path, RunEvent)}
+    assert messages == {f"w{i}-{n}" for i in range(4) for n in range(60)}
+
+
+def test_a_run_is_owned_by_one_process(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    with folder.owned():
+        with pytest.raises(WorkspaceError, match="another process"), RunFolder(tmp_path / "run").owned():
+            pass
+    with folder.owned():
+        pass
+
+
+def test_candidates_and_decisions_come_back_as_they_went(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    candidate, decision = a_candidate(), a_decision()
+    folder.add_candidate(candidate)
+    folder.add_decision(decision)
+    folder.add_decision(decision.model_copy(update={"verdict": "confirmed"}))
+    assert folder.candidate(candidate.id[:6]) == candidate
+    assert [d.verdict for d in folder.decisions()] == ["confirmed"]
+    with pytest.raises(UnknownName):
+        folder.candidate("0000")
+
+
+def test_runs_are_found_by_part_and_last(tmp_path):
+    workspace = Workspace.open(tmp_path)
+    names = []
+    for task in ("relu", "softmax"):
+        folder = workspace.new_run(task)
+        folder.write_text(folder.summary_file, "{}")
+        names.append(folder.run_id)
+    assert workspace.run("relu").run_id == names[0]
+    assert workspace.run("last").run_id in names
+    with pytest.raises(UnknownName, match="unknown run 'nothing'"):
+        workspace.run("nothing")
