@@ -134,7 +134,7 @@ def test_a_near_duplicate_is_refused_with_the_reason(shelves, tmp_path: Path) ->
         ({"median: 200.0, low: 198.0, high: 203.0": "median: 150.0, low: 149.0, high: 151.0"}, True),
         ({"median: 200.0, low: 198.0, high: 203.0": "median: 197.0, low: 195.0, high: 199.0"}, False),
         ({"cpu: Example CPU": "cpu: Other CPU", "median: 200.0, low: 198.0": "median: 150.0, low: 149.0"}, False),
-        ({"cpu: Example CPU": "cpu: Other", "value: 1.1, low: 1.08, high: 1.12": "value: 2, low: 1.9, high: 2.1"}, True),
+        ({"cpu: Example CPU": "cpu: B", "value: 1.1, low: 1.08, high: 1.12": "value: 2, low: 1.9, high: 2.1"}, True),
         ({"task: box_blur_3x3": "task: other", "median: 200.0, low: 198.0": "median: 1.0, low: 1.0"}, False),
     ],
 )  # fmt: skip
