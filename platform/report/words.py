@@ -1,0 +1,179 @@
+"""Records in sentences: statuses, reasons for an end, verdicts, failures and the headline of a run.
+
+Owns the wording that reports, tables and the replay share. A headline claims nothing that its interval does not show.
+It returns plain text that may hold strangers' words; renderers escape it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from kernelwright.records import Decision, Depth, Evaluation, Failure, Ratio, Status
+from kernelwright.report.figures import format_count, format_factor, format_ratio, short_id
+from kernelwright.report.run_records import RunRecords
+
+STATUS_WORDS: dict[Status, str] = {
+    Status.PASSED: "passed",
+    Status.WRONG_SHAPE: "wrong shape",
+    Status.WRONG_DTYPE: "wrong dtype",
+    Status.WRONG_VALUES: "wrong values",
+    Status.NONFINITE: "not finite",
+    Status.COMPILE_ERROR: "no build",
+    Status.RUNTIME_ERROR: "crashed",
+    Status.TIMEOUT: "timed out",
+    Status.OUT_OF_MEMORY: "out of memory",
+    Status.UNSTABLE: "unstable",
+    Status.CHEATED: "cheated",
+    Status.IMPLAUSIBLE: "implausible",
+    Status.POLICY: "not allowed",
+    Status.REFERENCE_BROKEN: "broken task",
+    Status.UNJUDGED: "unjudged",
+}
+REASON_WORDS: dict[str, str] = {
+    "target": "the target was reached",
+    "budget": "the budget was spent",
+    "budget: time": "the time budget was spent",
+    "budget: measurements": "the measurement budget was spent",
+    "budget: rounds": "the last round was done",
+    "no-progress": "further rounds brought nothing",
+    "floor": "the machine's floor was reached",
+    "interrupted": "interrupted",
+    "nothing-fits": "nothing in the library fitted",
+    "error": "an error ended it",
+}
+BASELINE_WORDS: dict[str, str] = {
+    "eager": "torch in eager mode",
+    "compile": "torch.compile",
+    "compile-max": "torch.compile with max-autotune",
+    "onednn": "torch's oneDNN module",
+    "start-O2": "the start kernel at -O2",
+    "start-O3": "the start kernel at -O3 -march=native",
+}
+Tone = Literal["good", "neutral", "bad"]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What a reader learns if he reads one sentence."""
+
+    text: str
+    tone: Tone
+    notes: tuple[str, ...] = ()
+    """What qualifies it; each a sentence."""
+
+
+def status_words(evaluation: Evaluation | None) -> str:
+    """How a judgement ended, in one or two words, with its depth where that is too shallow to claim."""
+    if evaluation is None:
+        return "not made"
+    return STATUS_WORDS[evaluation.status]
+
+
+def reason_words(reason: str) -> str:
+    """Why a run ended, in words; an unknown reason as it stands."""
+    return REASON_WORDS.get(reason, reason)
+
+
+def baseline_words(name: str) -> str:
+    """A baseline by the name people know; a candidate id becomes ``candidate 1a2b3c4d``."""
+    return BASELINE_WORDS.get(name, f"candidate {short_id(name)}")
+
+
+def failure_words(failure: Failure) -> str:
+    """What failed, where and by how much, in a line."""
+    parts = [failure.message]
+    place = [f"workload {failure.workload}"] if failure.workload else []
+    place += [f"inputs {failure.family}"] if failure.family else []
+    if failure.got is not None or failure.expected is not None:
+        index = f" at [{', '.join(map(str, failure.index))}]" if failure.index else ""
+        parts.append(f"got {_value(failure.got)}, expected {_value(failure.expected)}{index}")
+    return "; ".join([*parts, *([", ".join(place)] if place else [])])
+
+
+def _value(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def headline(records: RunRecords) -> Headline:
+    """The run in one honest sentence, with what qualifies it."""
+    summary = records.summary
+    if summary.best_candidate is None:
+        return _without_best(records)
+    evaluation = records.best_evaluation
+    ratio = summary.best or (evaluation.speedup if evaluation else None)
+    if ratio is None:
+        return Headline(f"Candidate {short_id(summary.best_candidate)} passed, but no time is on record.", "neutral")
+    confirmed = evaluation is not None and evaluation.depth is Depth.CONFIRMED
+    sentence, tone = _compared(ratio)
+    return Headline(sentence, tone if confirmed else "neutral", _qualifications(records, evaluation, confirmed=confirmed))
+
+
+def _compared(ratio: Ratio) -> tuple[str, Tone]:
+    over = baseline_words(ratio.against)
+    factor, _, bounds = format_ratio(ratio).partition(" ")
+    figures = f"95 % interval {bounds.strip('[]').replace(', ', ' to ')}"
+    if not ratio.shown:
+        return f"No difference shown from the best baseline, {over}: {factor}, {figures}.", "neutral"
+    if ratio.value > 1:
+        return f"{factor} speed-up over the best baseline, {over}; {figures}.", "good"
+    return f"Nothing faster was found: the best candidate reaches {factor} the speed of {over}; {figures}.", "bad"
+
+
+def _qualifications(records: RunRecords, evaluation: Evaluation | None, *, confirmed: bool) -> tuple[str, ...]:
+    summary, notes = records.summary, []
+    if not confirmed:
+        notes.append("Not confirmed: it was not re-measured in fresh processes, so nothing is claimed yet.")
+    if evaluation is not None and evaluation.regressed:
+        notes.append(f"Slower than the best baseline on {', '.join(evaluation.regressed)}.")
+    if len(records.task.workloads) > 1:
+        notes.append(f"Weighted geometric mean over {len(records.task.workloads)} workloads.")
+    if reduced := [w.name for w in records.task.workloads if w.reduced]:
+        notes.append(f"Shapes are smaller than the original benchmark's: {', '.join(reduced)}.")
+    if summary.state == "running":
+        notes.append("The run has not ended.")
+    elif summary.reason:
+        words = reason_words(summary.reason)
+        notes.append(f"The run ended because {words}." if summary.reason != "interrupted" else "The run was interrupted.")
+    notes.append(
+        "A solution made for this very task was recalled from the library."
+        if summary.same_task_precedent
+        else "No solution made for this very task was recalled."
+    )
+    return tuple(notes)
+
+
+def _without_best(records: RunRecords) -> Headline:
+    summary = records.summary
+    if summary.reason == "nothing-fits":
+        near = f"Nearest: {', '.join(summary.nearest)}." if summary.nearest else "Nothing in the library comes near."
+        model = (
+            "A language model would add what search cannot: it can write a kernel from the reference itself, "
+            "instead of adapting one that exists."
+        )
+        return Headline("Nothing in the library fits this task, so no candidate was made.", "bad", (near, model))
+    if summary.state == "running":
+        return Headline("Nothing has passed yet; the run has not ended.", "neutral")
+    failures = ", ".join(
+        f"{STATUS_WORDS[Status(name)]} {count}x" for name, count in records.failures().most_common(4)
+    )
+    tried = format_count(summary.candidates, "candidate")
+    if summary.state == "failed":
+        return Headline(f"The run failed after {tried}: {reason_words(summary.reason)}.", "bad")
+    if not failures and not summary.candidates:
+        return Headline(f"No candidate was judged: {reason_words(summary.reason or 'the run ended early')}.", "neutral")
+    return Headline(f"No candidate passed: {tried} tried" + (f" ({failures})." if failures else "."), "bad")
+
+
+def prediction_words(predicted: float | None, measured: Ratio | None) -> str:
+    """Prediction beside measurement: ``Predicted 1.30x, measured 1.36x [1.34, 1.38]``."""
+    told = f"Predicted {format_factor(predicted)}" if predicted is not None else "No prediction"
+    return f"{told}, measured {format_ratio(measured)}" if measured is not None else f"{told}, not measured"
+
+
+def lesson(decision: Decision, evaluation: Evaluation | None) -> str:
+    """What a decision taught; "" where the sentence only repeats the numbers or the failure shown beside it."""
+    failure = evaluation.failure.message if evaluation is not None and evaluation.failure else ""
+    if decision.measured is not None and f"measured {format_factor(decision.measured.value)}" in decision.learned:
+        return ""
+    return "" if failure and decision.learned.endswith(failure) else decision.learned
