@@ -50,9 +50,7 @@ class KernelBenchLoader:
             with_overrides(text, overrides, where=str(path))
             constants = module_constants(text, where=str(path))
             workload = custom_workload(overrides, constants, label_reduced=True)
-        beside = [
-            path.with_suffix(suffix) for suffix in (".cpp", ".cu") if path.with_suffix(suffix).is_file()
-        ]
+        beside = [path.with_suffix(suffix) for suffix in (".cpp", ".cu") if path.with_suffix(suffix).is_file()]
         level = _LEVEL.match(path.resolve().parent.name)
         ops = torch_ops(tree)
         return Task(

@@ -91,14 +91,8 @@ def load_path(path: Path, *, overrides: Mapping[str, Any] | None = None) -> Task
         found = loader(name)
         if found.accepts(path):
             return found.load(path, overrides=overrides or {})
-    what = (
-        f"the folder holds no {TASK_FILE}"
-        if path.is_dir()
-        else "it is neither a task folder nor a Python file"
-    )
-    raise TaskError(
-        f"{path}: is no task, {what}", hint="`kernelwright tasks add PATH` makes one from a reference"
-    )
+    what = f"the folder holds no {TASK_FILE}" if path.is_dir() else "it is neither a task folder nor a Python file"
+    raise TaskError(f"{path}: is no task, {what}", hint="`kernelwright tasks add PATH` makes one from a reference")
 
 
 def find_task(

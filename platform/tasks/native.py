@@ -111,9 +111,7 @@ class NativeLoader:
         return task
 
 
-def custom_workload(
-    overrides: Mapping[str, Any], constants: Mapping[str, Any], *, label_reduced: bool
-) -> Workload:
+def custom_workload(overrides: Mapping[str, Any], constants: Mapping[str, Any], *, label_reduced: bool) -> Workload:
     """The one workload that values set by hand make.
 
     Args:
@@ -170,9 +168,7 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
-        raise TaskError(
-            f"{path}: no such file", hint="see `kernelwright tasks list` for the known tasks"
-        ) from error
+        raise TaskError(f"{path}: no such file", hint="see `kernelwright tasks list` for the known tasks") from error
     except IsADirectoryError as error:
         raise TaskError(f"{path}: is a folder, a file was expected") from error
     except UnicodeDecodeError as error:
@@ -195,13 +191,9 @@ class _Document:
             mark = getattr(error, "problem_mark", None)
             line = f":{mark.line + 1}" if mark else ""
             problem = getattr(error, "problem", None) or error
-            raise TaskError(
-                f"{file}{line}: cannot be parsed as YAML ({problem})", hint="correct that line"
-            ) from error
+            raise TaskError(f"{file}{line}: cannot be parsed as YAML ({problem})", hint="correct that line") from error
         if not isinstance(self.node, yaml.MappingNode):
-            raise TaskError(
-                f"{file}: is no task file, it holds no keys", hint=f"start it with `format: {FORMAT}`"
-            )
+            raise TaskError(f"{file}: is no task file, it holds no keys", hint=f"start it with `format: {FORMAT}`")
 
     def fields(self) -> dict[str, Any]:
         """The fields of Task that the file states, as plain values; ``format`` is checked and taken out."""
@@ -209,9 +201,7 @@ class _Document:
         self._check_keys(self.node, _TOP, path="")
         for key in _REQUIRED:
             if self.data.get(key) in (None, ""):
-                raise TaskError(
-                    f"{self.file}: {key} is missing", hint=f"every task states {', '.join(_REQUIRED)}"
-                )
+                raise TaskError(f"{self.file}: {key} is missing", hint=f"every task states {', '.join(_REQUIRED)}")
         fields = {key: value for key, value in self.data.items() if value is not None}
         del fields["format"]
         return fields
@@ -235,9 +225,7 @@ class _Document:
     def error(self, error: ValidationError) -> TaskError:
         """pydantic's first complaint with file, line and key."""
         first = error.errors(include_url=False)[0]
-        key = ".".join(
-            str(step) for step in first["loc"] if not str(step).startswith(("function-", "tuple["))
-        )
+        key = ".".join(str(step) for step in first["loc"] if not str(step).startswith(("function-", "tuple[")))
         shown = f"{key}: " if key else ""
         return TaskError(
             f"{self.file}:{self.line(first['loc'])}: {shown}{first['msg']} (got {first.get('input')!r:.80})",
@@ -251,11 +239,9 @@ class _Document:
         kind, _, version = str(stated).rpartition("/")
         newer = kind == FORMAT.rpartition("/")[0] and version.isdigit()
         hint = "upgrade kernelwright" if newer else f"start the file with `format: {FORMAT}`"
-        raise TaskError(
-            f"{self.file}:{self.line(('format',))}: format {stated!r} is not {FORMAT!r}", hint=hint
-        )
+        raise TaskError(f"{self.file}:{self.line(('format',))}: format {stated!r} is not {FORMAT!r}", hint=hint)
 
-    def _check_keys(self, node: yaml.Node, known: tuple[str, ...], *, path: str) -> None:
+    def _check_keys(self, node: yaml.Node | None, known: tuple[str, ...], *, path: str) -> None:
         if not isinstance(node, yaml.MappingNode):
             return
         seen: set[str] = set()
@@ -304,9 +290,7 @@ def _read_start(folder: Path, fields: Any, *, where: str) -> dict[str, Any]:
         raise TaskError(
             f"{where}: states a start kernel, but there is no folder {folder}", hint="add it, or drop `start`"
         )
-    files = {
-        p.name: read_text(p) for p in sorted(folder.iterdir()) if p.is_file() and not p.name.startswith(".")
-    }
+    files = {p.name: read_text(p) for p in sorted(folder.iterdir()) if p.is_file() and not p.name.startswith(".")}
     for name, text in files.items():
         refuse_unfilled(text, where=str(folder / name))
     if fields["entry_file"] not in files:
@@ -362,13 +346,9 @@ def start_kernel(path: Path) -> StartKernel:
         TaskError: missing, ambiguous, or of a kind that no language of kernelwright has.
     """
     if not path.exists():
-        raise TaskError(
-            f"{path}: no such start kernel", hint="give a .cpp, .cu or .py file, or a folder with one"
-        )
+        raise TaskError(f"{path}: no such start kernel", hint="give a .cpp, .cu or .py file, or a folder with one")
     files = [path] if path.is_file() else sorted(p for p in path.iterdir() if p.is_file())
-    entries = (
-        files if len(files) == 1 else [p for p in files if p.stem == "kernel" and p.suffix in _LANGUAGES]
-    )
+    entries = files if len(files) == 1 else [p for p in files if p.stem == "kernel" and p.suffix in _LANGUAGES]
     if len(entries) != 1 or entries[0].suffix not in _LANGUAGES:
         raise TaskError(
             f"{path}: cannot tell which file holds the start kernel",
@@ -382,4 +362,5 @@ def start_kernel(path: Path) -> StartKernel:
     )
 
 
-_LANGUAGES = {".cpp": "cpp", ".cc": "cpp", ".cxx": "cpp", ".cu": "cuda", ".py": "torch"}
+CPP_SUFFIXES = {".cpp": "cpp", ".cc": "cpp", ".cxx": "cpp", ".cu": "cuda"}
+_LANGUAGES = {**CPP_SUFFIXES, ".py": "torch"}

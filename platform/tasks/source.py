@@ -41,9 +41,7 @@ def parse_module(source: str, *, where: str = "reference.py") -> ast.Module:
             hint="correct that line; `python -m py_compile FILE` shows the same error",
         ) from error
     except (ValueError, RecursionError, MemoryError) as error:  # null bytes, absurdly deep nesting
-        raise TaskError(
-            f"{where}: cannot be parsed as Python ({error})", hint="is it a Python source file?"
-        ) from error
+        raise TaskError(f"{where}: cannot be parsed as Python ({error})", hint="is it a Python source file?") from error
 
 
 def module_constants(source: str, *, where: str = "reference.py") -> dict[str, Override]:
@@ -125,9 +123,7 @@ def parse_overrides(pairs: Sequence[str]) -> dict[str, Override]:
         name, equals, text = pair.partition("=")
         name = name.strip()
         if not equals or not name.isidentifier() or not text.strip():
-            raise TaskError(
-                f"cannot read the override {pair!r}", hint="write NAME=VALUE, e.g. --set batch_size=16"
-            )
+            raise TaskError(f"cannot read the override {pair!r}", hint="write NAME=VALUE, e.g. --set batch_size=16")
         overrides[name] = parse_value(text)
     return overrides
 
@@ -144,14 +140,10 @@ def check_reference(source: str, *, where: str = "reference.py") -> ast.Module:
     defined = _definitions(tree)
     model = defined.get("Model")
     if not isinstance(model, ast.ClassDef):
-        near = difflib.get_close_matches(
-            "Model", [n for n, d in defined.items() if isinstance(d, ast.ClassDef)], n=1
-        )
+        near = difflib.get_close_matches("Model", [n for n, d in defined.items() if isinstance(d, ast.ClassDef)], n=1)
         line = f":{defined[near[0]].lineno}" if near else ""
         seen = f" (there is a class {near[0]!r})" if near else ""
-        raise TaskError(
-            f"{where}{line}: no class Model{seen}", hint=f"define `class Model(nn.Module)`; {_FORM}"
-        )
+        raise TaskError(f"{where}{line}: no class Model{seen}", hint=f"define `class Model(nn.Module)`; {_FORM}")
     if forward_arguments(tree) is None:
         raise TaskError(
             f"{where}:{model.lineno}: class Model has no method forward",
@@ -248,11 +240,7 @@ def _bind(target: ast.expr, value: Any, values: dict[str, Any]) -> None:
     if isinstance(target, ast.Name):
         values[target.id] = value
     elif isinstance(target, (ast.Tuple, ast.List)):
-        parts = (
-            value
-            if isinstance(value, tuple) and len(value) == len(target.elts)
-            else [None] * len(target.elts)
-        )
+        parts = value if isinstance(value, tuple) and len(value) == len(target.elts) else [None] * len(target.elts)
         for element, part in zip(target.elts, parts, strict=True):
             _bind(element, part, values)
 
@@ -299,11 +287,7 @@ def _arithmetic(node: ast.BinOp, values: Mapping[str, Any]) -> Any:
     if not (_is_number(left) and _is_number(right)):
         return None
     if isinstance(node.op, ast.Pow):  # bounded, so that no source can keep the parser busy
-        if (
-            isinstance(left, float)
-            or isinstance(right, float)
-            or not (0 <= right <= 63 and abs(left) <= 1 << 16)
-        ):
+        if isinstance(left, float) or isinstance(right, float) or not (0 <= right <= 63 and abs(left) <= 1 << 16):
             return None
         result: Any = left**right
     else:
@@ -336,9 +320,7 @@ def _check_override(name: str, value: Any, known: Mapping[str, Override], *, whe
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
         listed = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
         every = ", ".join(f"{n}={v}" for n, v in list(known.items())[:20])
-        raise TaskError(
-            f"{where}: no module constant {name!r} to set", hint=f"{listed}constants: {every or 'none'}"
-        )
+        raise TaskError(f"{where}: no module constant {name!r} to set", hint=f"{listed}constants: {every or 'none'}")
     value = tuple(value) if isinstance(value, list) else value
     if not _is_override(value) or _kind(value) != _kind(known[name]):
         raise TaskError(
