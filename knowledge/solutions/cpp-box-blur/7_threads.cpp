@@ -1,0 +1,83 @@
+// g++ -O3 -march=native -fopenmp -shared -fPIC 7_threads.cpp -o threads.so
+//
+// Change: bands of all planes go to as many threads as the caller lends, in contiguous runs so that a thread's next band
+// is the one it prefetched. With one thread this is the former rung. Memory bandwidth, not work, sets what it buys.
+#include "kernelwright.h"
+#ifndef BAND
+#define BAND 4
+#endif
+#ifndef AHEAD
+#define AHEAD BAND /* rows; 0 turns prefetching off */
+#endif
+#define VL 16
+typedef float vf __attribute__((vector_size(4 * VL), aligned(4), may_alias));
+
+struct Plane { const float *x; float *y; int64_t W, OW, KH, KW; float scale; };
+
+/* One vector of ROWS output rows; with constant ROWS, KH, KW the loops over taps unroll into registers. */
+template <int ROWS> static inline __attribute__((always_inline))
+void vector_of_rows(const Plane &p, const float *x, float *y, int64_t KH, int64_t KW) {
+  vf acc[ROWS] = {};
+  for (int64_t o = 0; AHEAD > 0 && o < ROWS; o++) {
+    __builtin_prefetch(x + (o + AHEAD + KH - 1) * p.W);
+    __builtin_prefetch(y + (o + AHEAD) * p.OW, 1);
+  }
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < ROWS + KH - 1; i++) {
+    vf sum = *(const vf *)(x + i * p.W);
+#pragma GCC unroll 8
+    for (int64_t j = 1; j < KW; j++) sum += *(const vf *)(x + i * p.W + j);
+#pragma GCC unroll 16
+    for (int64_t o = 0; o < ROWS; o++)
+      if (o <= i && i < o + KH) acc[o] += sum;
+  }
+#pragma GCC unroll 16
+  for (int64_t o = 0; o < ROWS; o++) *(vf *)(y + o * p.OW) = acc[o] * p.scale;
+}
+
+static void narrow(const Plane &p, const float *x, float *y, int64_t rows) {
+  for (int64_t o = 0; o < rows; o++)
+    for (int64_t c = 0; c < p.OW; c++) {
+      float sum = 0;
+      for (int64_t i = 0; i < p.KH; i++)
+        for (int64_t j = 0; j < p.KW; j++) sum += x[(o + i) * p.W + c + j];
+      y[o * p.OW + c] = sum * p.scale;
+    }
+}
+
+template <int ROWS> static inline __attribute__((always_inline))
+void band(const Plane &p, const float *x, float *y, int64_t KH, int64_t KW) {
+  if (p.OW < VL) return narrow(p, x, y, ROWS);
+  for (int64_t c = 0; c + VL <= p.OW; c += VL) vector_of_rows<ROWS>(p, x + c, y + c, KH, KW);
+  if (p.OW % VL) vector_of_rows<ROWS>(p, x + p.OW - VL, y + p.OW - VL, KH, KW);
+}
+
+template <int ROWS> static void dispatch(const Plane &p, int64_t r) {
+  const float *x = p.x + r * p.W;
+  float *y = p.y + r * p.OW;
+  if (p.KH == 3 && p.KW == 3) band<ROWS>(p, x, y, 3, 3);
+  else if (p.KH == 5 && p.KW == 5) band<ROWS>(p, x, y, 5, 5);
+  else band<ROWS>(p, x, y, p.KH, p.KW);
+}
+
+extern "C" int kw_run(const kw_tensor *in, kw_tensor *out, const kw_scalar *, kw_workspace *ws, kw_stream) {
+  const int d = in[0].ndim;
+  if (d < 2 || in[0].dtype != KW_FLOAT32 || out[0].dtype != KW_FLOAT32) return 1;
+  const int64_t H = in[0].shape[d - 2], W = in[0].shape[d - 1], OH = out[0].shape[d - 2], OW = out[0].shape[d - 1];
+  const int64_t KH = H - OH + 1, KW = W - OW + 1;
+  if (KH < 1 || KW < 1) return 2;
+  int64_t planes = 1;
+  for (int i = 0; i < d - 2; i++) planes *= in[0].shape[i];
+  const int64_t bands = (OH + BAND - 1) / BAND;
+  const int threads = ws->threads > 1 ? ws->threads : 1;
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+  for (int64_t b = 0; b < planes * bands; b++) {
+    const int64_t n = b / bands, r = b % bands * BAND;
+    const Plane p = {(const float *)in[0].data + n * H * W, (float *)out[0].data + n * OH * OW,
+                     W, OW, KH, KW, 1.0f / (float)(KH * KW)};
+    if (r + BAND <= OH) dispatch<BAND>(p, r);
+    else
+      for (int64_t o = r; o < OH; o++) dispatch<1>(p, o);
+  }
+  return 0;
+}
