@@ -58,7 +58,7 @@ def library(workspace: Workspace) -> Library:
     """The shelves of solutions: the user's over the shipped ones."""
     from kernelwright.memory.library import Library
 
-    return Library(user=workspace.library)
+    return Library.standard(workspace.library)
 
 
 def roles(config: RunConfig, workspace: Workspace) -> Roles:
@@ -95,7 +95,7 @@ def surroundings(workspace: Workspace, view: Callable[[RunEvent], None]) -> Surr
         roles=lambda config: roles(config, workspace),
         view=view,
         write_report=write_report,
-        offer=lambda solution: library(workspace).propose(solution),
+        offer=lambda solution: library(workspace).propose(solution).reason,
     )
 
 

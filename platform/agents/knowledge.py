@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 from kernelwright.agents.context import RunContext
 from kernelwright.agents.state import RunState
+from kernelwright.memory.recall import recorded
 from kernelwright.protocols import Knowledge, Recalled
 from kernelwright.records import Candidate, Evaluation
-from kernelwright.workspace import append_line, now
+from kernelwright.workspace import append_line
 
 POOL = 6
 """How many of the best candidates a role may start from."""
@@ -52,12 +51,14 @@ def _recalled(context: RunContext, bottleneck: str) -> list[Recalled]:
             exclude_same_task=library.exclude_same_task,
             limit=library.limit,
         )
-        found = [
-            {"id": r.solution.id, "score": r.score, "reasons": list(r.reasons), "same_task": r.same_task}
-            for r in context.recalled
-        ]
-        line = {"format": "kernelwright/recall/1", "at": now(), "round": context.round, "found": found}
-        append_line(context.folder.recalls_file, json.dumps(line, ensure_ascii=False))
+        record = recorded(
+            context.task,
+            context.recalled,
+            languages=[language.value for language in context.config.languages],
+            bottleneck=bottleneck,
+            exclude_same_task=library.exclude_same_task,
+        )
+        append_line(context.folder.recalls_file, record.to_line())
     return context.recalled
 
 

@@ -66,7 +66,7 @@ def _tune(context: RunContext, candidate: Candidate) -> Candidate:
 
     def screen(variant: Candidate) -> Evaluation:
         if context.stop.is_set():
-            raise _Stopped
+            raise _Stopped("interrupted")
         if variant.id == candidate.id:
             return context.evaluate(variant, Depth.SCREEN)
         return context.evaluate(variant, Depth.SCREEN, base_id=candidate.id)

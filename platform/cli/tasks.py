@@ -84,11 +84,12 @@ def add(
 ) -> None:
     """Add a task of your own to the workspace."""
     from kernelwright.tasks.drafting import add_task, draft_from_cpp
+    from kernelwright.tasks.loading import standard_roots
     from kernelwright.workspace import Workspace, disk_errors
 
     place = Workspace.open(workspace)
     with disk_errors(place.tasks):
-        folder = (draft_from_cpp if from_cpp else add_task)(path, place.tasks, name=name)
+        folder = (draft_from_cpp if from_cpp else add_task)(path, standard_roots(place.tasks), name=name)
     if json_:
         print_json({"format": "kernelwright/task-folder/1", "folder": str(folder), "draft": from_cpp})
         return
