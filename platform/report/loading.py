@@ -49,6 +49,7 @@ def load_run_records(folder: RunFolder) -> RunRecords:
         candidates=candidates,
         profiles=profiles,
         trials=folder.trials(),
+        events=folder.events(),
         facts=_load(TaskFacts, folder.facts_file),
         environment=_load(Environment, folder.environment_file),
         roofs=roofs,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from kernelwright.records import Baseline, Depth, Evaluation, Ratio, Step
 from kernelwright.report.figures import NOTHING, format_interval, format_ratio, format_share, format_time, short_id, time_unit
 from kernelwright.report.run_records import RunRecords, deepest
-from kernelwright.report.words import Tone, failure_words, status_words
+from kernelwright.report.words import Tone, contestant, failure_words, status_words
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class RatioCell:
     """A speed-up over one contestant."""
 
     over: str
-    """The baseline's name."""
+    """The baseline's name, or a candidate's short id."""
     text: str
     tone: Tone
     """good: faster is shown; bad: slower is shown; neutral: no difference shown."""
@@ -161,7 +161,7 @@ def ratio_cells(records: RunRecords, evaluation: Evaluation) -> tuple[RatioCell,
     cells = []
     for name in names:
         if name and (ratio := records.ratio(evaluation, name)) is not None:
-            cells.append(RatioCell(name, format_ratio(ratio), ratio_tone(ratio), ratio))
+            cells.append(RatioCell(contestant(name), format_ratio(ratio), ratio_tone(ratio), ratio))
     return tuple(cells)
 
 

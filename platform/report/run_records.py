@@ -18,6 +18,7 @@ from kernelwright.records import (
     Evaluation,
     Profile,
     Ratio,
+    RunEvent,
     RunSummary,
     Step,
     Task,
@@ -53,6 +54,8 @@ class RunRecords:
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     """Candidate id -> profile."""
     trials: Sequence[Trial] = ()
+    events: Sequence[RunEvent] = ()
+    """The run's story; of its ``timing`` events kernelwright's own time is read."""
     facts: TaskFacts | None = None
     """None where the reference could not be described."""
     environment: Environment | None = None
@@ -75,7 +78,7 @@ class RunRecords:
     @property
     def evaluations(self) -> list[Evaluation]:
         """All evaluations in the order they were made, each once."""
-        found = {id(e): e for step in self.steps for e in step.evaluations}
+        found = {(e.candidate_id, e.depth, e.created_at): e for step in self.steps for e in step.evaluations}
         return sorted(found.values(), key=lambda e: e.created_at)
 
     @property

@@ -13,15 +13,27 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.report.inert import Markdown, markdown_block, markdown_code, markdown_text, plain
+from kernelwright.report.loading import load_run_records
 from kernelwright.report.page import page_content
 from kernelwright.report.plots import Plot
 from kernelwright.report.rows import RatioCell
 from kernelwright.report.run_records import RunRecords
+from kernelwright.workspace import RunFolder, disk_errors
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
-def write_report(records: RunRecords, folder: Path) -> list[Path]:
+def write_report(folder: RunFolder) -> None:
+    """Write a run's report.html, report.md and plots into its folder, from the files that lie there.
+
+    Raises:
+        WorkspaceError: the run's files cannot be read, or the folder cannot be written.
+    """
+    with disk_errors(folder.root):
+        write_pages(load_run_records(folder), folder.root)
+
+
+def write_pages(records: RunRecords, folder: Path) -> list[Path]:
     """Write report.md, report.html and the plots that report.md shows.
 
     Args:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from kernelwright.report.figures import short_id
 from kernelwright.report.run_records import RunRecords
@@ -19,7 +21,10 @@ class TimingRow:
     evaluations: int
     build_s: float
     measure_s: float
+    tune_s: float
+    """Screened points of tuning that led to it, their builds included."""
     own_s: float
+    """kernelwright itself: neither building, measuring nor waiting."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +35,12 @@ class TimeSplit:
     """Building candidates."""
     measure_s: float
     """Checking and timing candidates."""
-    trials_s: float
+    tune_s: float
     """Screened points of tuning, their builds included."""
     baselines_s: float
     """Building baselines."""
     own_s: float
-    """kernelwright itself."""
+    """kernelwright itself, per candidate."""
     other_s: float
     """Set-up, timing of baselines, start of processes, waiting."""
     total_s: float
@@ -45,7 +50,7 @@ class TimeSplit:
         named = [
             ("building candidates", self.build_s),
             ("checking and timing candidates", self.measure_s),
-            ("tuning trials", self.trials_s),
+            ("tuning", self.tune_s),
             ("building baselines", self.baselines_s),
             ("kernelwright itself", self.own_s),
             ("set-up, timing baselines, waiting", self.other_s),
@@ -64,12 +69,20 @@ class OwnTime:
 
 
 def timing_rows(records: RunRecords) -> list[TimingRow]:
-    """One row a candidate that was judged, in order."""
+    """One row a candidate that was judged, in order.
+
+    Own time is what the run's ``timing`` events say, and what the evaluations say for candidates without one.
+    """
+    told: dict[str, float] = defaultdict(float)
+    for event in records.events:
+        if event.kind == "timing":
+            told[str(event.data.get("candidate", ""))] += float(event.data.get("own_s", 0.0))
     rows: dict[str, TimingRow] = {}
     for step in records.steps:
         child = step.decision.child
         if child is None or child in rows or not step.evaluations:
             continue
+        bases = {child, *(t.base_id for t in records.trials if t.candidate_id == child)}
         rows[child] = TimingRow(
             candidate_id=child,
             short=short_id(child),
@@ -77,7 +90,8 @@ def timing_rows(records: RunRecords) -> list[TimingRow]:
             evaluations=len(step.evaluations),
             build_s=sum(e.build_s for e in step.evaluations),
             measure_s=sum(e.measure_s for e in step.evaluations),
-            own_s=sum(e.own_s for e in step.evaluations),
+            tune_s=sum(t.seconds for t in records.trials if t.base_id in bases),
+            own_s=told[child] if child in told else sum(e.own_s for e in step.evaluations),
         )
     return list(rows.values())
 
@@ -101,15 +115,28 @@ def time_split(records: RunRecords) -> TimeSplit:
     build = sum(r.build_s for r in rows)
     measure = sum(r.measure_s for r in rows)
     own = sum(r.own_s for r in rows)
-    trials = sum(t.seconds for t in records.trials)
+    tune = sum(t.seconds for t in records.trials)
     baselines = sum(b.build_s for b in records.baselines)
-    known = build + measure + own + trials + baselines
+    known = build + measure + own + tune + baselines
     return TimeSplit(
         build_s=build,
         measure_s=measure,
-        trials_s=trials,
+        tune_s=tune,
         baselines_s=baselines,
         own_s=own,
         other_s=max(0.0, records.summary.seconds - known),
         total_s=max(records.summary.seconds, known),
     )
+
+
+def timing_json(records: RunRecords) -> dict[str, Any]:
+    """Where the time went as one JSON document, in seconds."""
+    rows = timing_rows(records)
+    own = own_time(rows)
+    return {
+        "format": "kernelwright/timing/1",
+        "run_id": records.summary.run_id,
+        "candidates": [asdict(row) for row in rows],
+        "own": asdict(own) if own is not None else None,
+        "split": asdict(time_split(records)),
+    }

@@ -39,6 +39,7 @@ REASON_WORDS: dict[str, str] = {
     "no-progress": "further rounds brought nothing",
     "floor": "the machine's floor was reached",
     "interrupted": "interrupted",
+    "nothing-left": "nothing was left to try",
     "nothing-fits": "nothing in the library fitted",
     "error": "an error ended it",
 }
@@ -78,6 +79,11 @@ def reason_words(reason: str) -> str:
 def baseline_words(name: str) -> str:
     """A baseline by the name people know; a candidate id becomes ``candidate 1a2b3c4d``."""
     return BASELINE_WORDS.get(name, f"candidate {short_id(name)}")
+
+
+def contestant(name: str) -> str:
+    """A baseline's own name, or the short id of a candidate: what a speed-up is over, in a table."""
+    return name if name in BASELINE_WORDS else short_id(name)
 
 
 def failure_words(failure: Failure) -> str:

@@ -1,0 +1,255 @@
+"""Live progress of a run on stderr: a small steady panel in a terminal, plain lines elsewhere, nothing with --quiet.
+
+It is fed RunEvents and owns what of them people see. It never writes to stdout and never stops a run: an event it does
+not know is passed over. Data it reads when present: ``spent_s left_s measured`` of every event; ``candidate status
+depth speedup latency_us failure`` of ``evaluation``; ``score`` of ``trial``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TextIO
+
+from kernelwright.records import Ratio, RunEvent
+from kernelwright.report.figures import format_count, format_ratio, format_seconds, format_time, short_id
+from kernelwright.report.inert import one_line
+from kernelwright.report.words import STATUS_WORDS, contestant, reason_words
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from kernelwright.config import RunConfig
+
+_TOLD = ("prepare", "prepared", "baseline", "plan", "evaluation", "confirm", "warning", "budget", "library", "end")
+"""Kinds of events that are worth a line where no panel can be shown."""
+
+
+@dataclass
+class Progress:
+    """What is known of a run from its events so far. Pure: no clock, no output."""
+
+    task: str
+    seconds: float | None = None
+    """Budget in wall time; None when unknown."""
+    measurements: int | None = None
+    """Budget in measurements; None when unknown."""
+    rounds: int | None = None
+    round: int = 0
+    node: str = ""
+    doing: str = ""
+    passed: int = 0
+    failed: int = 0
+    trials: int = 0
+    measured: int = 0
+    spent_s: float = 0.0
+    left_s: float | None = None
+    best: str = ""
+    planned: list[str] = field(default_factory=list)
+    _shown: float = 0.0
+
+    def take(self, event: RunEvent) -> None:
+        """Learn from one event."""
+        data = event.data
+        self.round = max(self.round, event.round)
+        self.spent_s = _number(data.get("spent_s"), self.spent_s)
+        self.left_s = data.get("left_s", self.left_s)
+        self.measured = int(_number(data.get("measured"), self.measured))
+        handler = {"node": self._node, "plan": self._plan, "trial": self._trial, "evaluation": self._evaluation}
+        handler.get(event.kind, self._other)(event)
+
+    def _node(self, event: RunEvent) -> None:
+        self.node, self.doing, self.trials = event.node or event.message, "", 0
+        if self.node == "planner":
+            self.planned = []
+
+    def _plan(self, event: RunEvent) -> None:
+        self.planned.append(event.message)
+        self.doing = format_count(len(self.planned), "decision")
+
+    def _trial(self, event: RunEvent) -> None:
+        self.trials += 1
+        self.node = event.node or self.node
+
+    def _evaluation(self, event: RunEvent) -> None:
+        if event.data.get("status") == "PASSED":
+            self.passed += 1
+        else:
+            self.failed += 1
+        ratio = _ratio(event)
+        if ratio is not None and event.data.get("depth") != "screen" and ratio.value > self._shown:
+            self._shown = ratio.value
+            latency = _number(event.data.get("latency_us"), 0.0)
+            self.best = f"{format_ratio(ratio)} over {contestant(ratio.against)}"
+            self.best += f", {format_time(latency)}" if latency else ""
+
+    def _other(self, event: RunEvent) -> None:
+        if event.kind in ("prepare", "baseline", "candidate", "confirm", "prepared") and event.message:
+            self.node, self.doing = event.node or self.node, event.message
+
+    def judged(self) -> str:
+        """How many were judged and how they ended."""
+        total = self.passed + self.failed
+        text = format_count(total, "candidate")
+        text += f", {self.passed} passed, {self.failed} failed" if total else ""
+        limit = f" of {self.measurements}" if self.measurements else ""
+        return f"{text}; {self.measured}{limit} measurements"
+
+
+def _number(value: Any, otherwise: float) -> float:
+    return float(value) if isinstance(value, int | float) else otherwise
+
+
+def _ratio(event: RunEvent) -> Ratio | None:
+    try:
+        return Ratio.model_validate(event.data.get("speedup"))
+    except ValueError:
+        return None
+
+
+class View:
+    """Takes events; what becomes of them is the subclasses' business. Use it through :func:`open_view`."""
+
+    def __init__(self, progress: Progress, stream: TextIO) -> None:
+        self.progress = progress
+        self.stream = stream
+
+    def __call__(self, event: RunEvent) -> None:
+        """Take one event."""
+        self.progress.take(event)
+
+
+class LineView(View):
+    """One plain line for an event that matters, none for the others."""
+
+    def __call__(self, event: RunEvent) -> None:
+        """Take one event and maybe write its line."""
+        super().__call__(event)
+        if (line := event_line(event)) is not None:
+            self.stream.write(f"{format_seconds(self.progress.spent_s):>12}  {line}\n")
+            self.stream.flush()
+
+
+def event_line(event: RunEvent) -> str | None:
+    """An event as one line, or None when it is not worth one."""
+    message = one_line(event.message, 160)
+    if event.kind not in _TOLD or not (message or event.kind == "evaluation"):
+        return None
+    if event.kind == "plan":
+        return f"round {event.round}: plan: {message}"
+    if event.kind == "evaluation":
+        ratio = _ratio(event)
+        status = STATUS_WORDS.get(event.data.get("status", ""), "judged")
+        outcome = f"{format_ratio(ratio)} over {contestant(ratio.against)}" if ratio else ""
+        outcome = outcome or one_line(str(event.data.get("failure") or ""), 80)
+        name = short_id(str(event.data.get("candidate") or ""))
+        return f"round {event.round}: {name} {status}" + (f", {outcome}" if outcome else "") + f": {message}"
+    if event.kind == "budget":
+        return f"ending: {reason_words(message)}"
+    return f"warning: {message}" if event.kind == "warning" else message
+
+
+class PanelView(View):
+    """Six lines that stay in place, redrawn four times a second; warnings scroll by above them."""
+
+    def __init__(self, progress: Progress, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        super().__init__(progress, stream)
+        self._clock = clock
+        self._heard = clock()
+        self.console = Console(file=stream, highlight=False, markup=False, emoji=False)
+        self._live = Live(
+            console=self.console, get_renderable=self.panel, refresh_per_second=4, transient=True,
+            redirect_stdout=False, redirect_stderr=False,
+        )  # fmt: skip
+
+    def start(self) -> None:
+        """Show the panel."""
+        self._live.start()
+
+    def stop(self) -> None:
+        """Take the panel away."""
+        self._live.stop()
+
+    def __call__(self, event: RunEvent) -> None:
+        """Take one event; the panel follows at its own pace."""
+        super().__call__(event)
+        self._heard = self._clock()
+        if event.kind in ("warning", "library", "end") and (line := event_line(event)):
+            self.console.print(line, soft_wrap=True)
+
+    def panel(self) -> Table:
+        """The panel as it stands now."""
+        from rich.table import Table
+        from rich.text import Text
+
+        known, since = self.progress, self._clock() - self._heard
+        of = f" of {known.rounds}" if known.rounds else ""
+        round_ = f"round {known.round}{of}" if known.round else "getting ready"
+        doing = one_line(known.doing or " ".join(known.planned[:1]))
+        doing += f" ({format_count(known.trials, 'trial')})" if known.trials else ""
+        table = Table.grid(padding=(0, 2), expand=True)
+        table.add_column(style="dim", no_wrap=True, width=9)
+        table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+        table.add_row(Text(""), Text(""))
+        table.add_row(Text("task"), Text.assemble((one_line(known.task), "bold"), f"  {round_}"))
+        table.add_row(Text(known.node or "start"), Text(doing))
+        table.add_row(Text("judged"), Text(known.judged()))
+        table.add_row(Text("best"), Text(known.best or "nothing faster yet", style="green" if known.best else "dim"))
+        table.add_row(Text("time"), self._time(since))
+        return table
+
+    def _time(self, since: float) -> Any:
+        """Seconds spent and left, with a bar where the budget is known; ticks between events."""
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        spent = self.progress.spent_s + since
+        if self.progress.left_s is None:
+            return Text(f"{format_seconds(spent)} spent")
+        left = max(0.0, self.progress.left_s - since)
+        row = Table.grid(padding=(0, 2))
+        bar = ProgressBar(total=spent + left or 1.0, completed=spent, width=24, complete_style="cyan", finished_style="cyan")
+        row.add_row(Text(f"{format_seconds(spent)} spent, {format_seconds(left)} left", no_wrap=True), bar)
+        return row
+
+
+@contextmanager
+def open_view(
+    *, task: str, config: RunConfig | None, quiet: bool = False, stream: TextIO | None = None
+) -> Iterator[Callable[[RunEvent], None]]:
+    """Show a run's progress while the block runs.
+
+    Args:
+        task: the task's name.
+        config: its budgets are shown; None when they are not at hand.
+        quiet: show nothing at all.
+        stream: where to; None means stderr.
+
+    Yields:
+        What is to be called with each event.
+    """
+    target = stream or sys.stderr
+    progress = Progress(task=task)
+    if config is not None:
+        budget = config.budget
+        progress.seconds, progress.measurements, progress.rounds = budget.seconds, budget.measurements, budget.rounds
+        progress.left_s = budget.seconds
+    if quiet:
+        yield View(progress, target)
+    elif target.isatty() and os.environ.get("TERM") != "dumb":
+        view = PanelView(progress, target)
+        view.start()
+        try:
+            yield view
+        finally:
+            view.stop()
+    else:
+        yield LineView(progress, target)
