@@ -142,7 +142,8 @@ def torch_ops(tree: ast.Module) -> tuple[str, ...]:
             continue
         owner, name = node.func.value, node.func.attr
         of_torch = ast.unparse(owner).split(".")[-1] in _MODULES and name not in _CONTAINERS
-        if of_torch or name in _FAMILY_OF:
+        own_module = isinstance(owner, ast.Name) and owner.id in ("self", "super")
+        if of_torch or (name in _FAMILY_OF and not own_module):
             names[name] = None
     return tuple(names)
 

@@ -236,6 +236,8 @@ class _Document:
         stated = self.data.get("format")
         if stated == FORMAT:
             return
+        if stated is None:
+            raise TaskError(f"{self.file}: format is missing", hint=f"start the file with `format: {FORMAT}`")
         kind, _, version = str(stated).rpartition("/")
         newer = kind == FORMAT.rpartition("/")[0] and version.isdigit()
         hint = "upgrade kernelwright" if newer else f"start the file with `format: {FORMAT}`"
