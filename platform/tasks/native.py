@@ -229,7 +229,7 @@ class _Document:
         shown = f"{key}: " if key else ""
         return TaskError(
             f"{self.file}:{self.line(first['loc'])}: {shown}{first['msg']} (got {first.get('input')!r:.80})",
-            hint="correct that value; knowledge/README.md explains the keys",
+            hint="correct that value; knowledge/tasks/README.md explains the keys",
         )
 
     def _check_format(self) -> None:
