@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -21,8 +21,6 @@ from kernelwright.records import Candidate, Review, ReviewState, Rung, Solution
 
 log = logging.getLogger(__name__)
 
-Origin = Literal["shipped", "team", "user"]
-
 NEAR_CODE = 0.9
 """Share of common token runs from which two sources count as the same code."""
 RUN_LENGTH = 5
@@ -33,7 +31,8 @@ RUN_LENGTH = 5
 class Shelf:
     """A folder of solutions and whose it is."""
 
-    origin: Origin
+    origin: str
+    """user, team or shipped."""
     root: Path
 
 
@@ -70,32 +69,26 @@ def shipped_root() -> Path | None:
 class Library:
     """All solutions that can be used. Not thread-safe; several processes may share its folders."""
 
-    def __init__(self, shelves: Sequence[Shelf], *, exclude: Iterable[str] = ()) -> None:
-        """
+    def __init__(
+        self,
+        *,
+        user: Path | None = None,
+        team: Path | None = None,
+        shipped: Path | None | Literal["installed"] = "installed",
+        exclude: Iterable[str] = (),
+    ) -> None:
+        """An id on the user's shelf hides it on the team's, and that on the shipped one.
+
         Args:
-            shelves: highest precedence first; an id on an earlier shelf hides it on the later ones.
+            user: the workspace's folder of solutions; it need not exist yet. None: there is none.
+            team: a folder that a team shares.
+            shipped: what comes with kernelwright: where it was installed, or another folder.
             exclude: ids that are treated as if they were on no shelf.
         """
-        self.shelves = tuple(shelves)
+        roots = {"user": user, "team": team, "shipped": shipped_root() if shipped == "installed" else shipped}
+        self.shelves = tuple(Shelf(origin, root) for origin, root in roots.items() if root is not None)
         self.excluded = frozenset(exclude)
         self._entries: dict[Path, _Entry] = {}
-
-    @classmethod
-    def standard(cls, user: Path | None, *, team: Path | None = None, exclude: Iterable[str] = ()) -> Library:
-        """User over team over shipped.
-
-        Args:
-            user: the workspace's folder of solutions; it need not exist yet.
-            team: a shared one; None means there is none.
-            exclude: ids to leave out.
-        """
-        shipped = shipped_root()
-        shelves = [
-            *([Shelf("user", user)] if user else []),
-            *([Shelf("team", team)] if team else []),
-            *([Shelf("shipped", shipped)] if shipped else []),
-        ]
-        return cls(shelves, exclude=exclude)
 
     @property
     def solutions(self) -> list[Solution]:
@@ -106,16 +99,6 @@ class Library:
     def problems(self) -> list[Problem]:
         """The entries that cannot be used, and why."""
         return self._look()[1]
-
-    @property
-    def state(self) -> tuple[tuple[str, str, tuple[tuple[str, int, int], ...]], ...]:
-        """Changes whenever an entry does: a key for what is derived from the library."""
-        return tuple(
-            (shelf.origin, folder.name, _signature(folder))
-            for shelf in self.shelves
-            for folder in entry_folders(shelf.root)
-            if folder.name not in self.excluded
-        )
 
     def get(self, id: str) -> Solution:
         """The solution with this id.
@@ -189,7 +172,7 @@ class Library:
         self._entries = seen
         return [chosen[id] for id in sorted(chosen)], problems
 
-    def _entry(self, folder: Path, origin: Origin) -> _Entry:
+    def _entry(self, folder: Path, origin: str) -> _Entry:
         signature = _signature(folder)
         known = self._entries.get(folder)
         if known is not None and known.signature == signature:

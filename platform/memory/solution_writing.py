@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -74,9 +75,9 @@ def _texts(solution: Solution) -> dict[str, str]:
         ladder["measured_on"] = environments[0].model_dump(mode="json", exclude_defaults=True)
     texts: dict[str, str] = {}
     rungs = []
+    solution = solution.model_copy(update={"rungs": _named_apart(solution.rungs)})
     for position, rung in enumerate(solution.rungs):
-        before = solution.rungs[position - 1] if position else None
-        name = rung.name or f"rung-{position}"
+        before, name = solution.rungs[position - 1] if position else None, rung.name
         files = {} if _is_recipe(rung) else _placed(rung, name, solution.rungs)
         texts.update(files)
         rungs.append(_rung_form(rung, name, sorted(files), before, environments[0] if environments else None))
@@ -85,6 +86,18 @@ def _texts(solution: Solution) -> dict[str, str]:
         DECISIONS_FILE: yaml_text.dump({**ladder, "rungs": rungs}),
         **texts,
     }
+
+
+def _named_apart(rungs: Sequence[Rung]) -> tuple[Rung, ...]:
+    """The rungs with names that may stand in the file: a run calls two of them alike, or one not at all."""
+    taken: dict[str, Rung] = {}
+    for position, rung in enumerate(rungs, 1):
+        plain = re.sub(r"[^a-z0-9_]+", "-", rung.name.lower()).strip("-_") or f"rung-{position}"
+        name = plain if plain not in taken else f"{plain}-{position}"
+        while name in taken:
+            name += "-x"
+        taken[name] = rung.model_copy(update={"name": name})
+    return tuple(taken.values())
 
 
 def _is_recipe(rung: Rung) -> bool:
@@ -116,7 +129,7 @@ def _rung_form(
         form["measured"] = _measured(rung.latency_us)
         if rung.environment and rung.environment != shared:
             form["measured"]["environment"] = rung.environment.model_dump(mode="json", exclude_defaults=True)
-    if rung.not_measured:
+    elif rung.not_measured:
         form["not_measured"] = rung.not_measured
     return form
 
@@ -126,7 +139,7 @@ def _against_name(decision: Decision, before: Rung | None) -> Decision:
     gain = decision.measured
     if gain is None or before is None or gain.against != before.candidate.id:
         return decision
-    return decision.model_copy(update={"measured": gain.model_copy(update={"against": before.name or "rung-0"})})
+    return decision.model_copy(update={"measured": gain.model_copy(update={"against": before.name})})
 
 
 def _in_order(files: list[str], rung: Rung) -> list[str]:

@@ -44,6 +44,24 @@ def test_files_of_one_name_and_two_texts_both_live(tmp_path: Path) -> None:
     assert (tmp_path / "two" / "box-blur" / "two-passes" / "kernel.cpp").exists()
 
 
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        (("", ""), ["rung-1", "rung-2"]),
+        (("Tile it!", "tile-it"), ["tile-it", "tile-it-2"]),
+        (("x", "x"), ["x", "x-2"]),
+        (("__", "rung-1"), ["rung-1", "rung-1-2"]),
+    ],
+)
+def test_rungs_of_a_run_get_names_that_may_stand_in_a_file(tmp_path: Path, given, written: list[str]) -> None:
+    solution = load_solution(a_ladder_folder(tmp_path / "one"))
+    rungs = [r.model_copy(update={"name": name}) for r, name in zip(solution.rungs, given, strict=True)]
+    save_solution(solution.model_copy(update={"rungs": tuple(rungs)}), tmp_path / "two" / "box-blur")
+    again = load_solution(tmp_path / "two" / "box-blur")
+    assert [r.name for r in again.rungs] == written
+    assert [r.decision for r in again.rungs] == [r.decision for r in solution.rungs]
+
+
 def test_rungs_measured_on_two_machines_keep_both(tmp_path: Path) -> None:
     solution = load_solution(a_ladder_folder(tmp_path / "one"))
     moved = solution.rungs[1].model_copy(update={"environment": an_environment()})

@@ -1,0 +1,253 @@
+"""Recall: the solutions nearest to a task, with what matched and which of their assumptions do not hold.
+
+Owns the ranking. It looks at operators, family, dtypes and words, never at the task's name: the name decides only
+whether a precedent was made for this very task. Embeddings and an index come beside ``lexical.py`` later; the
+result's form stays.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from operator import is_not
+from typing import Any
+
+from kernelwright.memory.evidence import Evidence
+from kernelwright.memory.lexical import Bm25, words
+from kernelwright.memory.library import Library
+from kernelwright.memory.operators import coverage, names, overlap
+from kernelwright.protocols import Recalled, TechniqueEvidence
+from kernelwright.records import ReviewState, Solution, Task, TaskFacts
+from kernelwright.tasks.derivation import torch_ops as reference_ops
+
+OPS, FAMILY, LEXICAL, BOTTLENECK = 0.5, 0.2, 0.25, 0.05
+"""Shares of the score; they add up to 1. Set by hand: no set of judged queries exists yet to fit them to."""
+NAMED_OPS = 0.9
+"""What operators that match by name alone (aliases, the reference's text) count against the exported graph's."""
+LEXICAL_HALF = 6.0
+"""A BM25 score that gives half of the lexical share."""
+BROKEN = 0.8
+"""Factor for each assumption that does not hold."""
+LEAST = 0.05
+"""Solutions below this share nothing worth a mention with the task."""
+
+
+@dataclass(frozen=True)
+class _Query:
+    """A task in the terms of the ranking."""
+
+    task: Task
+    exported: frozenset[str]
+    """Canonical operators of the exported graph; empty where it could not be exported."""
+    referenced: frozenset[str]
+    """Canonical operators that the reference's text names."""
+    ops: frozenset[str]
+    """Both, and the task's aliases."""
+    dtypes: tuple[str, ...]
+    """Of the inputs that are computed with: the floating ones where there are any."""
+    words: tuple[str, ...]
+    bottleneck: str
+
+
+class LibraryRecall:
+    """The Recall of protocols.py, over a library's files."""
+
+    def __init__(
+        self,
+        library: Library,
+        evidence: Evidence | None = None,
+        *,
+        unmet: Callable[[Solution, TaskFacts], Sequence[str]] = lambda solution, facts: (),
+        states: Collection[ReviewState] = (ReviewState.PROMOTED,),
+    ) -> None:
+        """
+        Args:
+            library: where solutions come from; looked at anew on every recall.
+            evidence: what decisions bought; None answers with none.
+            unmet: the conditions of a solution (shape, layout, number of dimensions) that a task does not meet,
+                in words. What reads and evaluates them lies above this room and is handed in.
+            states: review states that are recalled.
+        """
+        self.library = library
+        self._unmet = unmet
+        self._evidence = evidence
+        self._states = frozenset(states)
+        self._index: tuple[list[Solution], Bm25] | None = None
+
+    def recall(
+        self,
+        task: Task,
+        facts: TaskFacts,
+        *,
+        languages: Sequence[str],
+        bottleneck: str = "",
+        exclude_same_task: bool = False,
+        limit: int = 8,
+    ) -> list[Recalled]:
+        """The nearest solutions, best first; equal scores in order of id.
+
+        Args:
+            task: what precedents are sought for.
+            facts: its operators, dtypes and shapes.
+            languages: only these; () means any.
+            bottleneck: solutions that address it are preferred; "" means unknown.
+            exclude_same_task: leave out what was made for this very task. General recipes stay.
+            limit: at most so many.
+        """
+        query = _query(task, facts, bottleneck)
+        solutions = self.library.solutions
+        index = self._lexical(solutions)
+        found = []
+        for solution in solutions:
+            same = is_same_task(solution, task)
+            if solution.review.state not in self._states or (languages and solution.language not in languages):
+                continue
+            if same and exclude_same_task:
+                continue
+            lexical = index.score(solution.id, query.words)
+            score, reasons = _judge(query, solution, lexical, unmet=tuple(self._unmet(solution, facts)))
+            if score >= LEAST:
+                told = ("made for this very task", *reasons) if same else tuple(reasons)
+                found.append(Recalled(solution=solution, score=round(score, 6), reasons=told, same_task=same))
+        return sorted(found, key=lambda r: (-r.score, r.solution.id))[:limit]
+
+    def evidence(self, *, family: str, bottleneck: str = "", language: str = "") -> list[TechniqueEvidence]:
+        """What decisions bought on tasks of this family, most evidence first; "" leaves a condition open."""
+        if self._evidence is None:
+            return []
+        return self._evidence.techniques(family=family, bottleneck=bottleneck, language=language)
+
+    def _lexical(self, solutions: list[Solution]) -> Bm25:
+        known = self._index[0] if self._index else []
+        # The library gives the same objects back until an entry changes.
+        if self._index is None or len(known) != len(solutions) or any(map(is_not, known, solutions)):
+            self._index = (solutions, Bm25({s.id: solution_text(s) for s in solutions}))
+        return self._index[1]
+
+
+def recorded(recalled: Sequence[Recalled]) -> list[dict[str, Any]]:
+    """A recall as it is kept in a run's recalls.jsonl: plain data, best first; [] is worth a curator's look."""
+    return [
+        {
+            "id": r.solution.id,
+            "origin": r.solution.origin,
+            "review": r.solution.review.state.value,
+            "score": r.score,
+            "reasons": list(r.reasons),
+            "same_task": r.same_task,
+        }
+        for r in recalled
+    ]
+
+
+def is_same_task(solution: Solution, task: Task) -> bool:
+    """True when the solution was made for this task: the names agree but for case and punctuation."""
+    return bool(solution.task) and _plain_name(solution.task) == _plain_name(task.name)
+
+
+def _plain_name(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", name.lower().removesuffix(".py")).strip("_")
+
+
+def solution_text(solution: Solution) -> str:
+    """What of a solution is searched for words: neither its id nor the task it was made for."""
+    rungs = [f"{r.decision.technique} {r.decision.summary}" for r in solution.rungs]
+    return " ".join([solution.title, solution.description, solution.family, *solution.torch_ops, *rungs])
+
+
+def task_text(task: Task) -> str:
+    """What of a task is searched for: description, aliases, identifiers of the reference. Never its name."""
+    return " ".join([task.description, *task.torch_ops, *_identifiers(task.reference)])
+
+
+def _identifiers(source: str) -> list[str]:
+    tree = _parsed(source)
+    found = [n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)]
+    found += [n.id for n in ast.walk(tree) if isinstance(n, ast.Name)]
+    return sorted(set(found))
+
+
+def _parsed(source: str) -> ast.Module:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError):
+        return ast.Module(body=[], type_ignores=[])
+
+
+def _query(task: Task, facts: TaskFacts, bottleneck: str) -> _Query:
+    inputs = facts.workloads[0].of_kind("input") if facts.workloads else ()
+    dtypes = tuple(dict.fromkeys(i.dtype for i in inputs)) or tuple(dict.fromkeys(i.dtype for i in task.inputs))
+    floating = tuple(d for d in dtypes if "float" in d)
+    exported = names(facts.ops) if facts.workloads else frozenset()
+    referenced = names(reference_ops(_parsed(task.reference)))
+    return _Query(
+        task=task,
+        exported=exported,
+        referenced=referenced,
+        ops=exported | referenced | names(task.torch_ops),
+        dtypes=floating or dtypes,
+        words=tuple(words(task_text(task))),
+        bottleneck=bottleneck,
+    )
+
+
+def _judge(query: _Query, solution: Solution, lexical: float, *, unmet: tuple[str, ...]) -> tuple[float, list[str]]:
+    """Score of a solution, and why."""
+    ops, reasons = _operators(query, solution)
+    score = OPS * ops + LEXICAL * lexical / (lexical + LEXICAL_HALF)
+    if solution.family == query.task.family and solution.family != "unknown":
+        score += FAMILY
+        reasons.append(f"same family: {solution.family}")
+    rungs = [r.name or r.decision.technique for r in solution.rungs if r.decision.bottleneck == query.bottleneck]
+    if query.bottleneck and rungs:
+        score += BOTTLENECK
+        reasons.append(f"addresses the {query.bottleneck} bottleneck: {', '.join(rungs)}")
+    broken = [*_broken_assumptions(query, solution), *unmet]
+    if score >= LEAST and solution.not_for:
+        reasons.append(f"not for: {solution.not_for}")
+    return score * BROKEN ** len(broken), reasons + broken
+
+
+def _operators(query: _Query, solution: Solution) -> tuple[float, list[str]]:
+    """How well the operators agree, 0 to 1: by the exported graph or by names, whichever says more."""
+    forms, aliases = _forms(solution), names(solution.torch_ops)
+    exported = max((overlap(query.exported, form) for form in forms), default=0.0)
+    named = max(
+        coverage(query.exported, aliases),
+        coverage(query.referenced, aliases),
+        *(overlap(query.referenced, form) for form in forms),
+    )
+    shared = sorted(query.ops & aliases.union(*forms))
+    reasons = [f"operators in common: {', '.join(shared)}"] if shared else ["no operator in common"]
+    return max(exported, NAMED_OPS * named), reasons
+
+
+def _forms(solution: Solution) -> list[frozenset[str]]:
+    """The graphs a solution is made for, as sets of canonical operators: ``ops_any``, else ``ops``."""
+    applies = solution.applies
+    forms = applies.get("ops_any") or [applies.get("ops")]
+    return [form for form in (names(_strings(f)) for f in forms) if form]
+
+
+def _broken_assumptions(query: _Query, solution: Solution) -> list[str]:
+    """The assumptions of a solution on operators and dtypes that do not hold for the task, in words."""
+    broken = []
+    forms = _forms(solution)
+    lacking = sorted((sorted(form - query.ops) for form in forms), key=lambda ops: (len(ops), ops))
+    if lacking and lacking[0]:
+        broken.append(f"does {', '.join(lacking[0])}, which the task does not")
+    foreign = [d for d in query.dtypes if solution.dtypes and d not in solution.dtypes]
+    if foreign:
+        broken.append(f"written for {', '.join(solution.dtypes)}, the task has {', '.join(foreign)}")
+    return broken
+
+
+def _strings(value: Any) -> list[str]:
+    """A name or names as YAML may give them; nested lists are read through."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, list | tuple):
+        return [name for item in value for name in _strings(item)]
+    return []
