@@ -1,0 +1,86 @@
+"""The headline claims no more than the interval shows."""
+
+from dataclasses import replace
+
+from fakes.records import a_candidate, a_decision, a_failure, a_ratio, a_summary
+from fakes.runs import a_blur_run, a_run_where_nothing_fitted, a_stopped_run
+
+from kernelwright.records import Depth, Failure, Ratio, Status, Step, Trajectory
+from kernelwright.report.words import STATUS_WORDS, failure_words, headline, lesson, prediction_words
+
+
+def test_every_status_has_words_that_fit_a_narrow_column() -> None:
+    assert set(STATUS_WORDS) == set(Status)
+    assert max(map(len, STATUS_WORDS.values())) <= 13
+
+
+def test_a_confirmed_gain_is_told_with_its_interval_and_baseline() -> None:
+    told = headline(a_blur_run())
+    assert told.text == "1.31x speed-up over the best baseline, torch.compile; 95 % interval 1.29 to 1.33."
+    assert told.tone == "good"
+    assert "A solution made for this very task was recalled from the library." in told.notes
+
+
+def test_an_interval_that_holds_one_is_no_gain() -> None:
+    records = a_blur_run(best=Ratio(value=1.02, low=0.99, high=1.05, pairs=30, against="compile"))
+    told = headline(records)
+    assert told.text.startswith("No difference shown from the best baseline, torch.compile: 1.02x")
+    assert told.tone == "neutral"
+
+
+def test_a_loss_is_said() -> None:
+    told = headline(a_blur_run(best=a_ratio(0.93)))
+    assert told.text.startswith("Nothing faster was found: the best candidate reaches 0.93x the speed of torch.compile")
+    assert told.tone == "bad"
+
+
+def test_what_was_not_confirmed_is_not_claimed() -> None:
+    records = a_blur_run()
+    steps = tuple(
+        s.model_copy(update={"evaluations": tuple(e for e in s.evaluations if e.depth is not Depth.CONFIRMED)})
+        for s in records.steps
+    )
+    told = headline(replace(records, trajectory=records.trajectory.model_copy(update={"steps": steps})))
+    assert told.tone == "neutral"
+    assert any(note.startswith("Not confirmed") for note in told.notes)
+    assert any("interrupted" in note for note in headline(a_stopped_run()).notes)
+
+
+def test_where_nothing_fits_the_nearest_and_a_model_are_named() -> None:
+    told = headline(a_run_where_nothing_fitted())
+    assert "Nothing in the library fits" in told.text
+    assert "blur-ladder, row-sum" in told.notes[0]
+    assert "model" in told.notes[1]
+
+
+def test_failures_are_counted_when_nothing_passed() -> None:
+    records = a_run_where_nothing_fitted()
+    kernels = [a_candidate(f"// {n}") for n in range(3)]
+    statuses = (Status.TIMEOUT, Status.WRONG_VALUES, Status.TIMEOUT)
+    steps = [
+        Step(decision=a_decision(child=k.id), evaluations=(a_failure(k, status, "no"),))
+        for k, status in zip(kernels, statuses, strict=True)
+    ]
+    summary = a_summary(records.task, candidates=3)
+    trajectory = Trajectory(run_id="r", task_id=records.task.id, steps=tuple(steps))
+    told = headline(replace(records, summary=summary, trajectory=trajectory))
+    assert told.text == "No candidate passed: 3 candidates tried (timed out 2x, wrong values 1x)."
+
+
+def test_a_failure_says_where_and_by_how_much() -> None:
+    failure = Failure(check="values", message="too large an error", workload="large", family="outlier",
+                      index=(1, 2), got=0.25, expected=1)  # fmt: skip
+    assert failure_words(failure) == (
+        "too large an error; got 0.25, expected 1 at [1, 2]; workload large, inputs outlier"
+    )
+
+
+def test_prediction_beside_measurement() -> None:
+    assert prediction_words(1.3, a_ratio(1.36)) == "Predicted 1.30x, measured 1.36x [1.34, 1.38]"
+    assert prediction_words(None, None) == "No prediction, not measured"
+
+
+def test_a_lesson_that_only_repeats_the_numbers_is_left_out() -> None:
+    repeated = a_decision(measured=a_ratio(1.12), learned="predicted 1.05x, measured 1.12x [1.10, 1.14]")
+    assert lesson(repeated, None) == ""
+    assert lesson(a_decision(learned="Registers spill."), None) == "Registers spill."
