@@ -1,5 +1,5 @@
 # expect: PASSED
-# Centred first, so that the variance does not cancel.
+# Variance and mean in one step, then scale and shift.
 import torch
 import torch.nn as nn
 
@@ -10,6 +10,5 @@ class ModelNew(nn.Module):
         self.norm = nn.LayerNorm(hidden, eps=1e-5)
 
     def forward(self, x):
-        centred = x - x.mean(dim=1, keepdim=True)
-        variance = (centred * centred).mean(dim=1, keepdim=True)
-        return centred * torch.rsqrt(variance + 1e-5) * self.norm.weight + self.norm.bias
+        variance, mean = torch.var_mean(x, dim=1, correction=0, keepdim=True)
+        return (x - mean) * torch.rsqrt(variance + 1e-5) * self.norm.weight + self.norm.bias
