@@ -54,7 +54,9 @@ class Space:
     @property
     def best(self) -> Point | None:
         """The fastest screened point; the earlier one where two are equal."""
-        timed = [(score, -order, p) for order, (p, score) in enumerate(self.scores.items()) if score is not None]
+        timed = [
+            (score, -order, p) for order, (p, score) in enumerate(self.scores.items()) if score is not None
+        ]
         return max(timed)[2] if timed else None
 
     def values(self, point: Point) -> dict[str, Any]:
@@ -71,7 +73,8 @@ class Space:
     def pruned(self, point: Point) -> bool:
         """True when a value of this point has only ever failed, and more than once."""
         return any(
-            self._failures.get(item, 0) >= FAILURES_TO_PRUNE and not self._passes.get(item) for item in enumerate(point)
+            self._failures.get(item, 0) >= FAILURES_TO_PRUNE and not self._passes.get(item)
+            for item in enumerate(point)
         )
 
     def fresh(self, point: Point) -> bool:
@@ -92,7 +95,8 @@ class Space:
     def from_default(self) -> list[Point]:
         """Every point, the nearest to the default first. Only for spaces small enough to be tried whole."""
         return sorted(
-            self.all_points(), key=lambda p: (sum(abs(a - b) for a, b in zip(p, self.default, strict=True)), p)
+            self.all_points(),
+            key=lambda p: (sum(abs(a - b) for a, b in zip(p, self.default, strict=True)), p),
         )
 
 

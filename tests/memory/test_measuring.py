@@ -1,0 +1,142 @@
+"""A ladder measured again: what is asked of the judge, what is called reproduced, what is written back."""
+
+from pathlib import Path
+
+import pytest
+from fakes.records import a_task, an_environment
+from fakes.sessions import ScriptedSession
+from fakes.solutions import a_ladder_folder, a_recipe_folder
+
+from kernelwright.errors import LibraryError
+from kernelwright.memory.measuring import LadderReport, Noise, verify, write_back
+from kernelwright.memory.solution_files import load_solution
+from kernelwright.protocols import EvaluationSession
+from kernelwright.records import Candidate, Depth, Environment, Rung, Solution, Status
+
+THERE = Environment(cpu="Example CPU", isa="avx512", cores=8, versions={"torch": "2.13.0"})
+
+
+def measured(
+    solution: Solution, naive: float | Status, passes: float | Status, *, environment: Environment = THERE, **options
+) -> tuple[LadderReport, ScriptedSession]:
+    times = dict(zip([r.candidate.id for r in solution.rungs], (naive, passes), strict=True))
+    session = ScriptedSession(a_task(), times, environment=environment)
+
+    def open_session(task) -> EvaluationSession:
+        return session
+
+    report = verify(solution, session.task, open_session, **options)
+    assert session.closed
+    return report, session
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """States 400 us (0.5x over eager), then 200 us (2x over the rung before, 1.1x over the best baseline)."""
+    return a_ladder_folder(tmp_path)
+
+
+def test_every_rung_is_judged_alone_and_against_the_one_before(folder: Path) -> None:
+    solution = load_solution(folder)
+    naive, passes = (r.candidate.id for r in solution.rungs)
+    report, session = measured(solution, 400.0, 200.0, depth=Depth.CONFIRMED)
+    assert session.calls == [("evaluate", naive), ("evaluate", passes), ("compare", passes, naive)]
+    assert report.ok and report.depth is Depth.CONFIRMED
+    assert [r.gain.value if r.gain else None for r in report.rungs] == [0.55, 2.0]
+    assert all(r.evaluation and r.evaluation.depth is Depth.CONFIRMED for r in report.rungs)
+
+
+def test_numbers_within_the_noise_are_reproduced(folder: Path) -> None:
+    report, _ = measured(load_solution(folder), 404.0, 205.0)
+    assert report.ok, report
+
+
+def test_numbers_that_are_not_reproduced_are_named(folder: Path) -> None:
+    report, _ = measured(load_solution(folder), 400.0, 300.0)
+    assert not report.ok
+    naive, passes = report.rungs
+    assert naive.differs == ()
+    time, gain, speedup = passes.differs
+    assert time.startswith("300 us [297, 303] on default, stated 200 us [198, 203]")
+    assert gain.startswith("gain 1.333x") and "stated 2x" in gain
+    assert speedup.startswith("speed-up over the best baseline 0.7333x")
+
+
+def test_the_noise_is_the_callers(folder: Path) -> None:
+    solution = load_solution(folder)
+    assert measured(solution, 400.0, 220.0, noise=Noise(ratio=0.2, time=0.2))[0].ok
+    assert not measured(solution, 400.0, 220.0, noise=Noise(ratio=0.01, time=0.01))[0].ok
+
+
+def test_ratios_over_different_baselines_contradict_nothing(tmp_path: Path) -> None:
+    other = a_ladder_folder(tmp_path / "a")  # states 0.5x over eager for the first rung, 0.55x over compile is found
+    same = a_ladder_folder(tmp_path / "b", edit={"against: eager": "against: compile"})
+    assert measured(load_solution(other), 400.0, 200.0, noise=Noise(ratio=0.0))[0].ok
+    assert measured(load_solution(same), 400.0, 200.0, noise=Noise(ratio=0.0))[0].rungs[0].differs
+
+
+def test_another_machine_contradicts_nothing(folder: Path) -> None:
+    report, _ = measured(load_solution(folder), 40.0, 30.0, environment=an_environment())
+    assert report.ok
+    assert report.rungs[0].unchecked == "measured on Example CPU, 1 threads, this is AMD EPYC 9R14, 1 threads"
+
+
+def test_a_rung_that_fails_is_data(folder: Path) -> None:
+    report, session = measured(load_solution(folder), Status.WRONG_VALUES, 200.0)
+    assert not report.ok
+    assert [r.passed for r in report.rungs] == [False, True]
+    assert report.rungs[1].gain is None, "there is nothing to compare it with"
+    assert len(session.calls) == 2
+
+
+def test_what_was_measured_is_written_back(folder: Path) -> None:
+    report, _ = measured(load_solution(folder), 404.0, 205.0)
+    write_back(report, folder)
+    naive, passes = load_solution(folder).rungs
+    assert (naive.latency_us["default"].median, passes.latency_us["default"].median) == (404.0, 205.0)
+    assert passes.decision.measured is not None and passes.decision.measured.value == 1.9707
+    assert passes.decision.measured.against == naive.candidate.id
+    assert passes.speedup is not None and passes.speedup.against == "compile"
+    assert naive.decision.measured is not None and naive.decision.measured.against == "compile"
+
+
+def test_what_failed_keeps_what_it_states(folder: Path) -> None:
+    before = load_solution(folder)
+    report, _ = measured(before, Status.TIMEOUT, 205.0)
+    write_back(report, folder)
+    naive, passes = load_solution(folder).rungs
+    assert naive == before.rungs[0]
+    assert passes.latency_us["default"].median == 205.0
+
+
+def test_a_report_goes_to_its_own_folder(folder: Path, tmp_path: Path) -> None:
+    report, _ = measured(load_solution(folder), 400.0, 200.0)
+    with pytest.raises(LibraryError, match="about box-blur"):
+        write_back(report, tmp_path / "other")
+
+
+def test_a_recipe_is_measured_through_what_it_is_bound_to(tmp_path: Path) -> None:
+    folder = a_recipe_folder(tmp_path)
+    solution = load_solution(folder)
+    with pytest.raises(LibraryError, match="is a recipe"):
+        measured(solution, 1.0, 1.0)
+
+    def bound(rung: Rung) -> Candidate:
+        return rung.candidate.model_copy(update={"flags": ("bound",)})
+
+    times = {bound(r).id: t for r, t in zip(solution.rungs, (300.0, 150.0), strict=True)}
+    task = a_task()
+    report = verify(solution, task, lambda task: ScriptedSession(task, times), candidate_of=bound)
+    assert report.ok and [r.gain.value if r.gain else None for r in report.rungs] == [220 / 300, 2.0]
+    write_back(report, folder)
+    tiles = load_solution(folder).rungs[1]
+    assert tiles.decision.measured is not None
+    assert tiles.decision.measured.against == load_solution(folder).rungs[0].candidate.id
+    assert tiles.not_measured == ""
+
+
+def test_a_recipe_that_does_not_fit(tmp_path: Path) -> None:
+    solution = load_solution(a_recipe_folder(tmp_path))
+    report = verify(solution, a_task(), lambda task: ScriptedSession(task, {}), candidate_of=lambda rung: None)
+    assert not report.ok and [r.evaluation for r in report.rungs] == [None, None]
+    assert report.numbers == {}
