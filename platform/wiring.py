@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kernelwright.agents.context import Roles
     from kernelwright.agents.running import Surroundings
     from kernelwright.memory.library import Library
+    from kernelwright.report.machine_check import Finding
 
 EXECUTORS = {"local": "kernelwright.toolexec.executors.local:LocalExecutor"}
 """Short name -> dotted path, imported when used."""
@@ -133,6 +134,20 @@ def find_task(workspace: Workspace, name: str, sets: Sequence[str] = (), *, star
             raise TaskError(f"--set {text!r} is not of the form NAME=value", hint="e.g. --set batch_size=16")
         overrides[key.strip()] = parse_value(value)
     return find(name, overrides, standard_roots(workspace.tasks), start=start)
+
+
+def diagnose(workspace: Workspace) -> list[Finding]:
+    """What works on this machine, what is missing, and how to get it."""
+    from kernelwright.report.machine_check import check_machine
+    from kernelwright.toolexec.devices import DEVICES, device
+    from kernelwright.toolexec.languages import LANGUAGES, language
+
+    return check_machine(
+        languages={name: lambda name=name: language(name).availability() for name in LANGUAGES},
+        devices={name: lambda name=name: device(name).availability() for name in DEVICES},
+        workspace=workspace.root,
+        sandbox=None,
+    )
 
 
 def open_session(

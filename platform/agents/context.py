@@ -61,6 +61,8 @@ class RunContext:
     """Set by Ctrl-C: the run ends after the measurement at hand, with the best so far."""
     clock: Callable[[], float] = time.monotonic
     recalled: list[Recalled] = field(default_factory=list)
+    judged: list[Evaluation] = field(default_factory=list)
+    """Judgements made (not recalled from files) since it was last cleared; for the account of time."""
 
     def __post_init__(self) -> None:
         self.target: Target = parse_target(self.config.target)
@@ -157,6 +159,7 @@ class RunContext:
             self.folder.add_candidate(candidate) if base_id is None else None
             evaluation = self.session.evaluate(candidate, depth=depth)
             self.folder.add_evaluation(evaluation, base_id=base_id)
+            self.judged.append(evaluation)
             self.update(measurements=self.summary.measurements + 1)
             return evaluation
 

@@ -24,30 +24,35 @@ def judge_candidate(
     Returns:
         The candidate at its best tunables and its most thorough evaluation.
     """
-    began, built, measured = time.perf_counter(), 0.0, 0.0
+    began = time.perf_counter()
+    context.judged.clear()
     evaluation = context.evaluate(candidate, Depth.SCREEN)
-    built, measured = built + evaluation.build_s, measured + evaluation.measure_s
     if evaluation.passed and candidate.tunables and _score(evaluation) >= WORTH_TUNING * best_score:
-        spent_before = time.perf_counter()
         candidate = _tune(context, candidate)
-        measured += time.perf_counter() - spent_before
         evaluation = context.evaluate(candidate, Depth.SCREEN)
     worth_it = evaluation.passed and _score(evaluation) >= WORTH_A_FULL_JUDGEMENT * best_score
     if worth_it and not context.ending():
         evaluation = context.evaluate(candidate, Depth.FULL)
-        built, measured = built + evaluation.build_s, measured + evaluation.measure_s
         if evaluation.passed:
             _profile(context, candidate, evaluation)
-    total = time.perf_counter() - began
+    _tell_timing(context, candidate, time.perf_counter() - began)
+    return candidate, evaluation
+
+
+def _tell_timing(context: RunContext, candidate: Candidate, total_s: float) -> None:
+    """Own time is what neither building nor measuring took, per candidate: tuned variants are candidates too."""
+    build_s = sum(e.build_s for e in context.judged)
+    measure_s = sum(e.measure_s for e in context.judged)
+    judged = max(1, len({e.candidate_id for e in context.judged}))
     context.emit(
         "timing",
         candidate=candidate.id,
-        total_s=round(total, 4),
-        build_s=round(built, 4),
-        measure_s=round(measured, 4),
-        own_s=round(max(0.0, total - built - measured), 4),
+        total_s=round(total_s, 4),
+        build_s=round(build_s, 4),
+        measure_s=round(measure_s, 4),
+        judged=judged,
+        own_s=round(max(0.0, total_s - build_s - measure_s) / judged, 5),
     )
-    return candidate, evaluation
 
 
 def _score(evaluation: Evaluation) -> float:

@@ -33,7 +33,8 @@ def show(
     workspace: WorkspaceOption = None,
 ) -> None:
     """One run in words: per round the plan, the change, the verdict, the numbers."""
-    from kernelwright.cli.tables import run_story, timing_text
+    from kernelwright.cli.story import run_story
+    from kernelwright.cli.tables import timing_text
     from kernelwright.report.loading import load_run_records, run_json
     from kernelwright.report.timings import timing_json
     from kernelwright.workspace import Workspace

@@ -10,7 +10,8 @@ from kernelwright.cli.output import JsonOption, WorkspaceOption, print_json, say
 def doctor(json_: JsonOption = False, workspace: WorkspaceOption = None) -> None:
     """What works on this machine, what is missing and the exact command that brings it."""
     from kernelwright import wiring
-    from kernelwright.cli.tables import doctor_text
+    from kernelwright.cli.machine_table import doctor_text
+    from kernelwright.report.machine_check import exit_status
     from kernelwright.workspace import Workspace
 
     findings = wiring.diagnose(Workspace.open(workspace))
@@ -18,4 +19,4 @@ def doctor(json_: JsonOption = False, workspace: WorkspaceOption = None) -> None
         print_json({"format": "kernelwright/doctor/1", "findings": [f.to_json() for f in findings]})
     else:
         say(doctor_text(findings))
-    raise typer.Exit(3 if any(f.needed and not f.ok for f in findings) else 0)
+    raise typer.Exit(exit_status(findings))
