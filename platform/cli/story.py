@@ -61,7 +61,8 @@ def _move(move: Move) -> list[Any]:
     from rich.text import Text
 
     mark = ("> ", "bold cyan") if move.row.best else ("", "")
-    parts: list[Any] = [Text.assemble(mark, (words(move.decision.summary).plain, "bold"), ("  " + move.row.short, "dim"))]
+    summary = words(move.decision.summary).plain
+    parts: list[Any] = [Text.assemble(mark, (summary, "bold"), ("  " + move.row.short, "dim"))]
     verdict = (move.verdict[:1].upper() + move.verdict[1:] + ".", _VERDICTS.get(move.decision.verdict, ""))
     lesson = f" {words(move.lesson).plain}" if move.lesson else ""
     parts.append(Text.assemble(f"{move.comparison}. ", verdict, lesson))

@@ -196,7 +196,8 @@ def compare_text(first: RunRecords, second: RunRecords, *, columns: int | None =
 def evaluation_text(verdict: Evaluation, baselines: Sequence[Baseline], *, columns: int | None = None) -> str:
     """One verdict with its numbers."""
     ratio = verdict.speedup
-    rows: list[tuple[str, Any]] = [("verdict", words(f"{status_words(verdict)}, {verdict.depth}", _verdict_style(verdict)))]
+    outcome = words(f"{status_words(verdict)}, {verdict.depth}", _verdict_style(verdict))
+    rows: list[tuple[str, Any]] = [("verdict", outcome)]
     if verdict.failure is not None:
         rows.append(("because", f"{failure_words(verdict.failure)} (check: {verdict.failure.check})"))
     if ratio is not None:
@@ -270,12 +271,14 @@ def task_text(task: Task, *, columns: int | None = None) -> str:
     if task.inputs:
         table = grid("input", "axes", "dtype", "domain", flexible=("domain",))
         for spec in task.inputs:
-            table.add_row(words(spec.name), words(", ".join(spec.axes) or "scalar"), words(spec.dtype), words(_domain(spec.domain)))
+            axes = ", ".join(spec.axes) or "scalar"
+            table.add_row(*map(words, (spec.name, axes, spec.dtype, _domain(spec.domain))))
         parts += [table, ""]
     table = grid("workload", "weight", "constants", right=("weight",), flexible=("constants",))
     for workload in task.workloads:
         values = ", ".join(f"{key}={value}" for key, value in workload.set.items()) or "as in the file"
-        table.add_row(words(workload.name), significant(workload.weight), words(values + (", reduced" if workload.reduced else "")))
+        values += ", reduced" if workload.reduced else ""
+        table.add_row(words(workload.name), significant(workload.weight), words(values))
     return as_text([*parts, table, "", task.reference.rstrip()], columns=columns)
 
 

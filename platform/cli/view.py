@@ -1,8 +1,8 @@
 """Live progress of a run on stderr: a small steady panel in a terminal, plain lines elsewhere, nothing with --quiet.
 
 It is fed RunEvents and owns what of them people see. It never writes to stdout and never stops a run: an event it does
-not know is passed over. Data it reads when present: ``spent_s left_s measured`` of every event; ``candidate status
-depth speedup latency_us failure`` of ``evaluation``; ``score`` of ``trial``.
+not know is passed over. Data read when present: ``spent_s left_s measured`` of every event; ``decision`` of ``plan``
+and ``candidate``; ``decision candidate status depth speedup latency_us failure`` of ``evaluation``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class Progress:
     spent_s: float = 0.0
     left_s: float | None = None
     best: str = ""
-    planned: list[str] = field(default_factory=list)
+    planned: dict[str, str] = field(default_factory=dict)
+    """Decision id -> its summary, for those of this round that are still to be judged."""
     _shown: float = 0.0
 
     def take(self, event: RunEvent) -> None:
@@ -65,10 +66,10 @@ class Progress:
     def _node(self, event: RunEvent) -> None:
         self.node, self.doing, self.trials = event.node or event.message, "", 0
         if self.node == "planner":
-            self.planned = []
+            self.planned = {}
 
     def _plan(self, event: RunEvent) -> None:
-        self.planned.append(event.message)
+        self.planned[str(event.data.get("decision", event.message))] = event.message
         self.doing = format_count(len(self.planned), "decision")
 
     def _trial(self, event: RunEvent) -> None:
@@ -76,6 +77,7 @@ class Progress:
         self.node = event.node or self.node
 
     def _evaluation(self, event: RunEvent) -> None:
+        self.planned.pop(str(event.data.get("decision", event.message)), None)
         if event.data.get("status") == "PASSED":
             self.passed += 1
         else:
@@ -88,6 +90,8 @@ class Progress:
             self.best += f", {format_time(latency)}" if latency else ""
 
     def _other(self, event: RunEvent) -> None:
+        if event.kind == "candidate" and not event.data.get("candidate"):
+            self.planned.pop(str(event.data.get("decision", event.message)), None)
         if event.kind in ("prepare", "baseline", "candidate", "confirm", "prepared") and event.message:
             self.node, self.doing = event.node or self.node, event.message
 
@@ -192,7 +196,7 @@ class PanelView(View):
         known, since = self.progress, self._clock() - self._heard
         of = f" of {known.rounds}" if known.rounds else ""
         round_ = f"round {known.round}{of}" if known.round else "getting ready"
-        doing = one_line(known.doing or " ".join(known.planned[:1]))
+        doing = one_line(known.doing or next(iter(known.planned.values()), ""))
         doing += f" ({format_count(known.trials, 'trial')})" if known.trials else ""
         table = Table.grid(padding=(0, 2), expand=True)
         table.add_column(style="dim", no_wrap=True, width=9)
@@ -216,7 +220,8 @@ class PanelView(View):
             return Text(f"{format_seconds(spent)} spent")
         left = max(0.0, self.progress.left_s - since)
         row = Table.grid(padding=(0, 2))
-        bar = ProgressBar(total=spent + left or 1.0, completed=spent, width=24, complete_style="cyan", finished_style="cyan")
+        total = spent + left or 1.0
+        bar = ProgressBar(total, spent, width=24, complete_style="cyan", finished_style="cyan")
         row.add_row(Text(f"{format_seconds(spent)} spent, {format_seconds(left)} left", no_wrap=True), bar)
         return row
 

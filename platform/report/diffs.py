@@ -73,7 +73,7 @@ def diff_step(
         decision: the edge between both.
         parent: None when it starts from the reference, or is not at hand.
         child: None when nothing could be made.
-        parent_decision: the decision that led to the parent; its directives stand in where a pipeline's files hold none.
+        parent_decision: the decision that led to the parent; its directives stand in where files hold none.
     """
     if child is None:
         return Diff("nothing was made")

@@ -52,7 +52,8 @@ def format_interval(interval: Interval, unit: str | None = None) -> str:
     """A median with its 95 % interval, e.g. ``0.162 ms [0.161, 0.164]``."""
     unit = unit or time_unit([interval.median])
     scale = dict(_UNITS)[unit]
-    return f"{format_time(interval.median, unit)} [{significant(interval.low / scale)}, {significant(interval.high / scale)}]"
+    low, high = significant(interval.low / scale), significant(interval.high / scale)
+    return f"{format_time(interval.median, unit)} [{low}, {high}]"
 
 
 def format_factor(value: float, decimals: int | None = None) -> str:
@@ -131,9 +132,7 @@ def ratio_over(evaluation: Evaluation, baseline: str, weights: Mapping[str, floa
     """
     if evaluation.speedup is not None and evaluation.speedup.against == baseline:
         return evaluation.speedup
-    found = [
-        (weights.get(w.workload, 1.0), r) for w in evaluation.workloads for r in w.ratios if r.against == baseline
-    ]
+    found = [(weights.get(w.workload, 1.0), r) for w in evaluation.workloads for r in w.ratios if r.against == baseline]
     if not found or len(found) < len(evaluation.workloads):
         return None
     total = sum(weight for weight, _ in found)

@@ -69,8 +69,8 @@ def check_machine(
         workspace: folder of runs and caches.
         sandbox: the tier that workers reach; ok when it is the best one. None leaves it out.
     """
-    findings = [check_python(), check_package("torch"), check_workspace(workspace), check_memory(), check_disk(workspace)]
-    findings += [check_cores(), check_compiler()]
+    findings = [check_python(), check_package("torch"), check_workspace(workspace)]
+    findings += [check_memory(), check_disk(workspace), check_cores(), check_compiler()]
     findings += [_asked(f"language {name}", ask) for name, ask in languages.items()]
     findings += [_asked(f"device {name}", ask) for name, ask in devices.items()]
     findings.append(check_gpu())
@@ -120,7 +120,7 @@ def check_disk(folder: Path) -> Finding:
     free = shutil.disk_usage(place).free / GIB
     enough = free >= LEAST_DISK_GIB
     remedy = "" if enough else f"free some space, or remove {folder / 'cache'}"
-    return Finding(name="disk", ok=enough, detail=f"{free:.0f} GiB free" if free >= 10 else f"{free:.1f} GiB free", remedy=remedy)
+    return Finding(name="disk", ok=enough, detail=f"{free:.{0 if free >= 10 else 1}f} GiB free", remedy=remedy)
 
 
 def check_memory() -> Finding:
@@ -164,7 +164,8 @@ def check_gpu() -> Finding:
         found = _first_line(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"])
         if found:
             return Finding(name="GPU", ok=True, detail=found)
-        return Finding(name="GPU", ok=False, detail="nvidia-smi is here but finds no GPU", remedy="check the driver: nvidia-smi")
+        detail = "nvidia-smi is here but finds no GPU"
+        return Finding(name="GPU", ok=False, detail=detail, remedy="check the driver: nvidia-smi")
     return Finding(name="GPU", ok=True, detail="none; kernels are measured on the CPU")
 
 

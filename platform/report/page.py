@@ -151,14 +151,14 @@ def method(records: RunRecords) -> list[str]:
         "A candidate's output is compared with the reference in float64 on every call, timed calls included; its error "
         "may be a few times that of the reference's own precision, and integers must be exact."
         + (f" The best candidate was checked on {format_count(checked, 'call')}." if checked else ""),
-        "A speed-up is the median of paired ratios: baseline and candidate run interleaved, in random order within each "
-        "pair, with new inputs for every call, each in its own process"
+        "A speed-up is the median of paired ratios: baseline and candidate run interleaved, in random order within "
+        "each pair, with new inputs for every call, each in its own process"
         + (f"; {pairs} pairs for the best candidate" if pairs else "")
         + ". The interval is a 95 % bootstrap interval of that median. Where it holds 1, no difference is claimed.",
         "The floor is the larger of compulsory bytes over measured bandwidth and FLOPs over the measured rate.",
     ]
     if best is not None and best.depth is Depth.CONFIRMED:
-        sentences.append("The best candidate was confirmed: measured again in fresh processes, on more kinds of inputs.")
+        sentences.append("The best candidate was confirmed: measured again in fresh processes, on more inputs.")
     return sentences
 
 
@@ -193,7 +193,8 @@ def _load(env: Environment) -> str:
 
 
 def _spent_note(records: RunRecords) -> str:
-    text = f"{format_seconds(time_split(records).total_s)} of wall time, {format_count(records.summary.measurements, 'measurement')}"
+    measured = format_count(records.summary.measurements, "measurement")
+    text = f"{format_seconds(time_split(records).total_s)} of wall time, {measured}"
     own = own_time(timing_rows(records))
     if own is None:
         return f"{text}."
@@ -221,5 +222,6 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
         if isinstance(value, Mapping):
             rows += _flat(value, f"{prefix}{key}.")
         else:
-            rows.append((f"{prefix}{key}", ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)))
+            several = isinstance(value, list | tuple)
+            rows.append((f"{prefix}{key}", ", ".join(map(str, value)) if several else str(value)))
     return rows

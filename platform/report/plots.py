@@ -221,8 +221,10 @@ def _draw_roofs(axes: Any, points: Sequence[RoofPoint], memory: Any, compute: An
     for name, gbps in memory.items():
         end = min(right, peak / gbps) if peak else right
         axes.plot([left, end], [gbps * left, gbps * end], color=MUTED, linewidth=1.2, zorder=1)
-        axes.text(left * 1.12, gbps * left * 1.12 * 1.1, f"{name} {significant(gbps)} GB/s", color=MUTED, fontsize=8.5,
-                  rotation=math.degrees(math.atan(gbps)), rotation_mode="anchor", transform_rotates_text=True)  # fmt: skip
+        label = f"{name} {significant(gbps)} GB/s"
+        axes.text(left * 1.12, gbps * left * 1.12 * 1.1, label, color=MUTED, fontsize=8.5,
+                  rotation=math.degrees(math.atan(gbps)), rotation_mode="anchor",
+                  transform_rotates_text=True)  # fmt: skip
     for name, rate in compute.items():
         begin = min((rate / gbps for gbps in memory.values()), default=left)
         axes.plot([max(left, begin), right], [rate, rate], color=MUTED, linewidth=1.2, zorder=1)
@@ -292,7 +294,8 @@ def _axes(salt: str) -> Iterator[tuple[Any, Any]]:
 def _finish(figure: Any, prefix: str, title: str, description: str) -> Plot:
     """The figure as an ``<svg>`` element that scales, follows the page's colours and names itself to screen readers."""
     stream = io.StringIO()
-    figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None, "Creator": None, "Type": None, "Format": None})
+    unsaid: dict[str, None] = dict.fromkeys(("Date", "Creator", "Type", "Format"))
+    figure.savefig(stream, format="svg", transparent=True, metadata=unsaid)
     svg = stream.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*|<style.*?</style>\s*", "", svg, flags=re.S)
@@ -302,7 +305,8 @@ def _finish(figure: Any, prefix: str, title: str, description: str) -> Plot:
         svg = svg.replace(colour, f"var(--{name})")
     svg = re.sub(r"font(-family)?: ((?:bold )?[\d.]+px )?[^;\"]*sans-serif[^;\"]*", _inherit_font, svg)
     box = re.search(r'viewBox="[^"]+"', svg)
-    words = f'<title id="{prefix}-title">{html.escape(title)}</title><desc id="{prefix}-desc">{html.escape(description)}</desc>'
+    words = f'<title id="{prefix}-title">{html.escape(title)}</title>'
+    words += f'<desc id="{prefix}-desc">{html.escape(description)}</desc>'
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
         f'{box.group() if box else ""} role="img" aria-labelledby="{prefix}-title {prefix}-desc" '

@@ -8,7 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kernelwright.records import Baseline, Depth, Evaluation, Ratio, Step
-from kernelwright.report.figures import NOTHING, format_interval, format_ratio, format_share, format_time, short_id, time_unit
+from kernelwright.report.figures import (
+    NOTHING,
+    format_interval,
+    format_ratio,
+    format_share,
+    format_time,
+    short_id,
+    time_unit,
+)
 from kernelwright.report.run_records import RunRecords, deepest
 from kernelwright.report.words import Tone, contestant, failure_words, status_words
 

@@ -1,7 +1,7 @@
 """report.md and report.html of a run, from its records.
 
-Owns rendering and escaping. Both pages are safe by default: HTML through autoescape and a policy that forbids scripts and
-requests, Markdown through a finalizer that escapes every value a template does not mark as Markdown. It measures nothing.
+Owns rendering and escaping. Both pages are safe by default: HTML through autoescape and a policy that forbids scripts
+and requests, Markdown through a finalizer that escapes every value that is not marked as Markdown. It measures nothing.
 """
 
 from __future__ import annotations

@@ -112,7 +112,8 @@ def headline(records: RunRecords) -> Headline:
         return Headline(f"Candidate {short_id(summary.best_candidate)} passed, but no time is on record.", "neutral")
     confirmed = evaluation is not None and evaluation.depth is Depth.CONFIRMED
     sentence, tone = _compared(ratio)
-    return Headline(sentence, tone if confirmed else "neutral", _qualifications(records, evaluation, confirmed=confirmed))
+    notes = _qualifications(records, evaluation, confirmed=confirmed)
+    return Headline(sentence, tone if confirmed else "neutral", notes)
 
 
 def _compared(ratio: Ratio) -> tuple[str, Tone]:
@@ -139,8 +140,8 @@ def _qualifications(records: RunRecords, evaluation: Evaluation | None, *, confi
     if summary.state == "running":
         notes.append("The run has not ended.")
     elif summary.reason:
-        words = reason_words(summary.reason)
-        notes.append(f"The run ended because {words}." if summary.reason != "interrupted" else "The run was interrupted.")
+        ended = f"The run ended because {reason_words(summary.reason)}."
+        notes.append("The run was interrupted." if summary.reason == "interrupted" else ended)
     notes.append(
         "A solution made for this very task was recalled from the library."
         if summary.same_task_precedent
@@ -160,9 +161,7 @@ def _without_best(records: RunRecords) -> Headline:
         return Headline("Nothing in the library fits this task, so no candidate was made.", "bad", (near, model))
     if summary.state == "running":
         return Headline("Nothing has passed yet; the run has not ended.", "neutral")
-    failures = ", ".join(
-        f"{STATUS_WORDS[Status(name)]} {count}x" for name, count in records.failures().most_common(4)
-    )
+    failures = ", ".join(f"{STATUS_WORDS[Status(name)]} {count}x" for name, count in records.failures().most_common(4))
     tried = format_count(summary.candidates, "candidate")
     if summary.state == "failed":
         return Headline(f"The run failed after {tried}: {reason_words(summary.reason)}.", "bad")

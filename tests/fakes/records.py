@@ -1,6 +1,6 @@
 """Builders of valid records for tests: each takes only what the test is about.
 
-    evaluation = an_evaluation(candidate, speedup=1.31, latency_us={"default": 162.0})
+evaluation = an_evaluation(candidate, speedup=1.31, latency_us={"default": 162.0})
 """
 
 from __future__ import annotations

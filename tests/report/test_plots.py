@@ -26,7 +26,13 @@ def test_without_times_they_are_counted() -> None:
 
 
 def test_only_thorough_passes_raise_the_best() -> None:
-    points = [(1, 1.2, Depth.SCREEN), (2, None, Depth.FULL), (3, 0.9, Depth.FULL), (4, 0.8, Depth.FULL), (5, 1.1, Depth.FULL)]
+    points = [
+        (1, 1.2, Depth.SCREEN),
+        (2, None, Depth.FULL),
+        (3, 0.9, Depth.FULL),
+        (4, 0.8, Depth.FULL),
+        (5, 1.1, Depth.FULL),
+    ]
     shown = Curve(tuple(Point(x, s, d) for x, s, d in points), "seconds")
     assert [point.x for point in shown.best_so_far()] == [3, 5]
 

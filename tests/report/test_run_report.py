@@ -1,7 +1,6 @@
 """Whole pages: what they say, that strangers' text is inert, that they need nothing else."""
 
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -133,8 +132,8 @@ def test_empty_states_are_sentences() -> None:
 def test_a_bare_run_still_gives_a_page() -> None:
     """A run that was killed before anything was known."""
     records = a_run_where_nothing_fitted()
-    bare = RunRecords(summary=replace(records).summary.model_copy(update={"state": "running", "reason": "", "nearest": ()}),
-                      task=records.task, trajectory=records.trajectory)  # fmt: skip
+    summary = records.summary.model_copy(update={"state": "running", "reason": "", "nearest": ()})
+    bare = RunRecords(summary=summary, task=records.task, trajectory=records.trajectory)
     assert "The machine is not on record." in render_html(bare)
     assert "No baseline is on record." in render_markdown(bare)
 
