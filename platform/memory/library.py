@@ -130,8 +130,8 @@ class Library:
     def propose(self, solution: Solution) -> Proposal:
         """Put a solution on the user's shelf in state proposed, unless the library has it already.
 
-        Refused is a near-duplicate: same family, language and architecture, nearly the same code as an entry in
-        any state, and no gain over it. A taken id gets a number.
+        Refused are an entry without licence or source, and a near-duplicate: same family, language and
+        architecture, nearly the same code as an entry in any state, and no gain over it. A taken id gets a number.
 
         Raises:
             LibraryError: there is no user's shelf, or it cannot be written.
@@ -139,6 +139,8 @@ class Library:
         shelf = next((s for s in self.shelves if s.origin == "user"), None)
         if shelf is None:
             raise LibraryError("there is no user's shelf to put a solution on")
+        if not solution.licence.strip() or not solution.provenance.source.strip():
+            return Proposal(accepted=False, reason="no entry without a licence and a source")
         for other in self.solutions:
             if refusal := near_duplicate(solution, other):
                 return Proposal(accepted=False, reason=refusal, nearest=other.id)

@@ -105,8 +105,10 @@ def _is_recipe(rung: Rung) -> bool:
 
 
 def _placed(rung: Rung, name: str, rungs: tuple[Rung, ...]) -> dict[str, str]:
-    """Where a rung's files go: to the top, or into a folder of its own where another rung's differ."""
-    taken: dict[str, set[str]] = {}
+    """Where a rung's files go: to the top, or into a folder of its own where another file has the name."""
+    taken: dict[str, set[str | None]] = {
+        own: {None} for own in (SOLUTION_FILE, DECISIONS_FILE, *(r.name for r in rungs))
+    }
     for other in rungs:
         for file in other.candidate.files:
             taken.setdefault(file.path, set()).add(file.text)

@@ -146,6 +146,12 @@ def test_when_nearly_the_same_code_is_new(shelves, tmp_path: Path, edit: dict[st
     assert proposal.accepted is accepted, proposal.reason
 
 
+def test_without_a_licence_nothing_is_proposed(shelves, tmp_path: Path) -> None:
+    solution = load_solution(a_ladder_folder(tmp_path / "x")).model_copy(update={"licence": " "})
+    proposal = a_library(shelves).propose(solution)
+    assert not proposal.accepted and "licence" in proposal.reason
+
+
 def test_without_a_users_shelf_nothing_is_proposed(shelves, tmp_path: Path) -> None:
     with pytest.raises(LibraryError, match="no user's shelf"):
         a_library(shelves[1:]).propose(load_solution(a_ladder_folder(tmp_path / "x")))

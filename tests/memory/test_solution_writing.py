@@ -23,15 +23,16 @@ def test_what_is_saved_is_loaded_back(tmp_path: Path, make) -> None:
     assert load_solution(tmp_path / "two" / "copy") == solution
 
 
-def test_files_of_one_name_and_two_texts_both_live(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["kernel.cpp", "solution.yaml", "two-passes"])
+def test_files_of_one_name_and_two_texts_both_live(tmp_path: Path, name: str) -> None:
     solution = load_solution(a_ladder_folder(tmp_path / "one"))
     same = [
         r.model_copy(
             update={
                 "candidate": r.candidate.model_copy(
                     update={
-                        "files": (r.candidate.files[0].model_copy(update={"path": "kernel.cpp"}),),
-                        "entry_file": "kernel.cpp",
+                        "files": (r.candidate.files[0].model_copy(update={"path": name}),),
+                        "entry_file": name,
                     }
                 )
             }
@@ -41,7 +42,7 @@ def test_files_of_one_name_and_two_texts_both_live(tmp_path: Path) -> None:
     save_solution(solution.model_copy(update={"rungs": tuple(same)}), tmp_path / "two" / "box-blur")
     again = load_solution(tmp_path / "two" / "box-blur")
     assert [r.candidate.files for r in again.rungs] == [r.candidate.files for r in same]
-    assert (tmp_path / "two" / "box-blur" / "two-passes" / "kernel.cpp").exists()
+    assert (tmp_path / "two" / "box-blur" / "two-passes" / name).exists()
 
 
 @pytest.mark.parametrize(
