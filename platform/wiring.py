@@ -59,11 +59,12 @@ def library(workspace: Workspace) -> Library:
     """The shelves of solutions: the user's over the shipped ones."""
     from kernelwright.memory.library import Library
 
-    return Library.standard(workspace.library)
+    return Library(user=workspace.library)
 
 
 def roles(config: RunConfig, workspace: Workspace) -> Roles:
     """The agents of engine ``search`` and what they draw on."""
+    from kernelwright.agents.adaptation import unmet
     from kernelwright.agents.coder import SearchCoder
     from kernelwright.agents.context import Roles
     from kernelwright.agents.planner import SearchPlanner
@@ -75,11 +76,12 @@ def roles(config: RunConfig, workspace: Workspace) -> Roles:
 
     shelves = library(workspace)
     space = PipelineSpace()
+    evidence = Evidence(shelves, runs=workspace.runs, state_file=workspace.cache / "evidence.json")
     return Roles(
         planner=SearchPlanner(space),
         coder=SearchCoder(space),
         reflector=SearchReflector(),
-        recall=LibraryRecall(shelves, Evidence(shelves, runs=workspace.runs)),
+        recall=LibraryRecall(shelves, evidence, unmet=unmet),
         tuner=OptunaTuner(),
         space=space,
         executor=executor(),

@@ -70,6 +70,14 @@ def bind(solution: Solution, facts: TaskFacts) -> Binding:
     return Binding(True, macros=tuple(sorted((macros or {}).items())))
 
 
+def unmet(solution: Solution, facts: TaskFacts) -> list[str]:
+    """The assumptions of a solution that do not hold for a task; [] when it can be bound, and for recipes."""
+    if solution.entry is Entry.PIPELINE:
+        return []
+    binding = bind(solution, facts)
+    return [] if binding.fits else [binding.why_not]
+
+
 def adapt(rung: Rung, binding: Binding) -> Candidate:
     """The rung's sources as a candidate for the task that ``binding`` fits."""
     candidate = rung.candidate

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kernelwright.agents.context import RunContext
 from kernelwright.agents.offering import solution_of
 from kernelwright.agents.state import RunState
+from kernelwright.errors import LibraryError
 from kernelwright.records import Candidate, Depth, Entry, Evaluation, LanguageName, SourceFile
 from kernelwright.workspace import now
 
@@ -26,9 +27,17 @@ def finish_run(context: RunContext, state: RunState) -> None:
             and evaluation.speedup is not None
             and evaluation.speedup.low > 1.0
         ):
-            context.emit("library", context.offer(solution_of(context, winner, evaluation)))
+            _offer(context, winner, evaluation)
     context.emit("end", _last_words(context, evaluation), reason=ending)
     context.write_report(context.folder)
+
+
+def _offer(context: RunContext, winner: Candidate, evaluation: Evaluation) -> None:
+    """Offer the winner to the library; a shelf that cannot be written costs the offer, not the run."""
+    try:
+        context.emit("library", context.offer(solution_of(context, winner, evaluation)))
+    except LibraryError as error:
+        context.emit("warning", f"not offered to the library: {error.message}")
 
 
 def _ranked(context: RunContext, state: RunState) -> list[str]:
