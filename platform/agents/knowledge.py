@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 from kernelwright.agents.context import RunContext
 from kernelwright.agents.state import RunState
 from kernelwright.memory.recall import recorded
 from kernelwright.protocols import Knowledge, Recalled
 from kernelwright.records import Candidate, Evaluation
-from kernelwright.workspace import append_line
+from kernelwright.workspace import append_line, now
 
 POOL = 6
 """How many of the best candidates a role may start from."""
@@ -51,14 +53,15 @@ def _recalled(context: RunContext, bottleneck: str) -> list[Recalled]:
             exclude_same_task=library.exclude_same_task,
             limit=library.limit,
         )
-        record = recorded(
-            context.task,
-            context.recalled,
-            languages=[language.value for language in context.config.languages],
-            bottleneck=bottleneck,
-            exclude_same_task=library.exclude_same_task,
-        )
-        append_line(context.folder.recalls_file, record.to_line())
+        line = {
+            "format": "kernelwright/recall/1",
+            "at": now(),
+            "languages": [language.value for language in context.config.languages],
+            "bottleneck": bottleneck,
+            "exclude_same_task": library.exclude_same_task,
+            "found": recorded(context.recalled),
+        }
+        append_line(context.folder.recalls_file, json.dumps(line, ensure_ascii=False))
     return context.recalled
 
 
