@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from kernelwright.toolexec.preflight import PreflightReport
+
 
 def run_text(records: RunRecords, *, columns: int | None = None) -> str:
     """A run's result: candidates, baselines, the headline, where it lies and what to run next."""
@@ -288,3 +290,17 @@ def _domain(domain: Any) -> str:
     bounds = "any value" if domain.low is None and domain.high is None else f"{low} to {high}"
     structure = {"free": "", "rows": ", whole rows only", "opaque": ", only as get_inputs makes it"}[domain.structure]
     return bounds + structure + (", NaN and Inf pass through" if domain.non_finite == "propagate" else "")
+
+
+def preflight_text(report: PreflightReport, *, columns: int | None = None) -> str:
+    """What was found on a task, and whether it is fit to be judged."""
+    several = len({f.workload for f in report.findings if f.workload}) > 1
+    styles = {"ok": "green", "note": "yellow", "unfit": "bold red", "broken": "bold red"}
+    table = grid("", "check", *(("workload",) if several else ()), "finding", flexible=("finding",))
+    for finding in report.findings:
+        place = (words(finding.workload),) if several else ()
+        state = words(finding.outcome, styles.get(finding.outcome, ""))
+        table.add_row(state, words(finding.check), *place, words(finding.message))
+    verdict = "fit to be judged" if report.fit else "not fit to be judged"
+    line = words(f"{report.task_name}: {verdict}", "bold green" if report.fit else "bold red")
+    return as_text([table, line, ""] if report.findings else [line], columns=columns)

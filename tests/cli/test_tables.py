@@ -14,6 +14,7 @@ from kernelwright.cli.tables import (
     compare_text,
     evaluation_text,
     next_commands,
+    preflight_text,
     run_text,
     runs_text,
     task_text,
@@ -139,6 +140,17 @@ def test_a_task_tells_its_rules_and_domain() -> None:
     text = task_text(task, columns=80)
     assert "own kernel required" in text and "0 to -, NaN and Inf pass through" in text
     assert "class Model(torch.nn.Module):" in text
+
+
+def test_preflight_shows_every_finding_and_the_verdict() -> None:
+    from kernelwright.toolexec.preflight import Finding as Seen
+    from kernelwright.toolexec.preflight import PreflightReport
+
+    good = Seen(check="repeatable", outcome="ok", message="two runs agree bit for bit", workload="small")
+    bad = Seen(check="zeros", outcome="unfit", message="a kernel that returns [zeros] passes", workload="large")
+    text = preflight_text(PreflightReport(task_name="blur", task_id="x", findings=(good, bad)), columns=80)
+    assert "blur: not fit to be judged" in text and "a kernel that returns [zeros] passes" in text and "large" in text
+    assert "blur: fit to be judged" in preflight_text(PreflightReport(task_name="blur", task_id="x", findings=(good,)))
 
 
 @pytest.mark.parametrize("columns", (80, 120))
