@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelwright.config import RunConfig
 from kernelwright.errors import TaskError, UnknownName
-from kernelwright.protocols import EvaluationSession, Executor, JudgeSettings, Progress
+from kernelwright.protocols import Availability, EvaluationSession, Executor, JudgeSettings, Progress
 from kernelwright.records import RunEvent, RunSummary, Task
 from kernelwright.workspace import RunFolder, Workspace
 
@@ -145,11 +146,17 @@ def diagnose(workspace: Workspace) -> list[Finding]:
     from kernelwright.toolexec.languages import LANGUAGES, language
 
     return check_machine(
-        languages={name: lambda name=name: language(name).availability() for name in LANGUAGES},
-        devices={name: lambda name=name: device(name).availability() for name in DEVICES},
+        languages={name: partial(_ask, language, name) for name in LANGUAGES},
+        devices={name: partial(_ask, device, name) for name in DEVICES},
         workspace=workspace.root,
         sandbox=None,
     )
+
+
+def _ask(registry: Callable[[str], Any], name: str) -> Availability:
+    """Whether a language or device of this name can be used here."""
+    found: Availability = registry(name).availability()
+    return found
 
 
 def open_session(
