@@ -1,0 +1,43 @@
+"""The default executor: judging sessions in processes of this machine, one measurement at a time a device.
+
+Owns opening a session and the device's lock. Everything else is the session's.
+"""
+
+from __future__ import annotations
+
+import getpass
+import re
+import tempfile
+from pathlib import Path
+
+from kernelwright.errors import MissingTool
+from kernelwright.protocols import JudgeSettings, Progress
+from kernelwright.records import Task
+from kernelwright.toolexec.devices import device
+from kernelwright.toolexec.judge.device_lock import DeviceLock
+from kernelwright.toolexec.session import Session
+
+
+class LocalExecutor:
+    """Sessions on this machine."""
+
+    def open(self, task: Task, *, settings: JudgeSettings, progress: Progress | None = None) -> Session:
+        """Open a session; see :class:`kernelwright.protocols.Executor`."""
+        place = device(settings.device)
+        here = place.availability()
+        if not here.ok:
+            raise MissingTool(f"the device {settings.device} is not here: {here.detail}")
+        session = Session(task, settings, place, lock=DeviceLock(lock_path(settings.device)), progress=progress)
+        try:
+            session.start()
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+
+def lock_path(name: str) -> Path:
+    """One lock a device and user on this machine, whatever workspace is used."""
+    folder = Path(tempfile.gettempdir()) / f"kernelwright-locks-{getpass.getuser()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder / (re.sub(r"[^A-Za-z0-9]+", "-", name) + ".lock")

@@ -1,0 +1,173 @@
+"""Input content: families for correctness, and cheap fresh content for every timed call. Pure numpy.
+
+Owns how arrays are made out of draws of get_inputs() inside each input's domain. It knows no seed of its own: callers
+pass generators. It must not run the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kernelwright.records import Domain
+from kernelwright.toolexec.numerics import EPSILONS, as_float, narrow
+
+Array = npt.NDArray[Any]
+FAMILIES = ("as-is", "signed-normal", "heavy-tail", "outlier", "scaled", "constant")
+"""In the order of how much they usually tell."""
+REPLACED = 16
+"""Elements replaced at random in every fresh input."""
+
+
+@dataclass(frozen=True)
+class InputFacts:
+    """One input tensor as the generators see it."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    domain: Domain
+
+
+def guess_domain(draws: Sequence[Array], dtype: str) -> Domain:
+    """The domain of an input whose task declares none, from draws of get_inputs().
+
+    Floats are free, unless exact zeros in the same places in every draw, or a constant, show a structure (a triangle, a
+    mask); then, and for bools, only what get_inputs() makes is used. Integers are exchanged by rows.
+    """
+    if dtype not in EPSILONS:
+        return Domain(structure="opaque" if dtype == "bool" or draws[0].ndim == 0 else "rows")
+    values = [as_float(d, dtype) for d in draws]
+    zeros = np.logical_and.reduce([v == 0 for v in values])
+    if zeros.mean() > 0.01 or all(v.size and float(v.min()) == float(v.max()) for v in values):
+        return Domain(structure="opaque")
+    return Domain(structure="free")
+
+
+def clip(values: Array, domain: Domain) -> Array:
+    """Values moved into the domain."""
+    if domain.low is None and domain.high is None:
+        return values
+    return np.clip(values, domain.low, domain.high)
+
+
+def float_family(family: str, base: Array, domain: Domain, rng: np.random.Generator) -> Array:
+    """One float input of a family.
+
+    Args:
+        family: one of FAMILIES but ``as-is``.
+        base: a draw of get_inputs() as float values.
+        domain: where values may lie.
+        rng: source of randomness.
+    """
+    spread = float(base.std()) or float(np.abs(base).max()) or 1.0
+    centre = 0.0
+    if domain.low is not None and domain.high is not None:
+        centre, spread = (domain.low + domain.high) / 2, (domain.high - domain.low) / 4
+    elif domain.low is not None:
+        centre = max(domain.low + spread, 0.0)
+    elif domain.high is not None:
+        centre = min(domain.high - spread, 0.0)
+    if family == "signed-normal":
+        values = centre + spread * rng.standard_normal(base.shape, dtype=np.float32)
+    elif family == "heavy-tail":
+        values = centre + spread * rng.standard_t(3, size=base.shape)
+    elif family == "constant":
+        flat = base.reshape(-1)
+        values = np.full(base.shape, flat[rng.integers(flat.size)])
+    elif family == "outlier":
+        values = rng.permutation(base.reshape(-1)).reshape(base.shape)
+        far = spread * float(rng.choice([-30.0, 30.0])) + centre
+        values.reshape(-1)[rng.integers(values.size)] = far
+    else:
+        scale = float(10.0 ** rng.uniform(-1, 1))
+        values = (base - base.mean()) * scale + base.mean() + spread * float(rng.uniform(-1, 1))
+    return clip(values, domain)
+
+
+def integer_family(family: str, base: Array, domain: Domain, rng: np.random.Generator) -> Array:
+    """One integer input of a family: inside declared bounds, else a permutation of a draw."""
+    if domain.low is None or domain.high is None:
+        return rng.permutation(base.reshape(-1)).reshape(base.shape)
+    low, high = int(domain.low), int(domain.high)
+    if family == "constant":
+        return np.full(base.shape, rng.integers(low, high + 1), dtype=base.dtype)
+    values = rng.integers(low, high + 1, size=base.shape)
+    if family == "outlier":
+        values = np.full(base.shape, low)
+        values.reshape(-1)[rng.integers(values.size)] = high
+    return values.astype(base.dtype)
+
+
+def make_family(
+    family: str, draw: Sequence[Array], facts: Sequence[InputFacts], rng: np.random.Generator
+) -> list[Array] | None:
+    """All inputs of one family, or None where no input may leave what get_inputs() makes.
+
+    Args:
+        family: one of FAMILIES.
+        draw: a draw of get_inputs(), in carrier dtypes.
+        facts: the inputs, in order.
+        rng: source of randomness.
+    """
+    if family == "as-is":
+        return [np.array(a) for a in draw]
+    if not any(f.domain.structure == "free" and a.size for f, a in zip(facts, draw, strict=True)):
+        return None
+    made = []
+    for fact, array in zip(facts, draw, strict=True):
+        if fact.domain.structure != "free" or not array.size or fact.dtype == "bool":
+            made.append(np.array(array))
+        elif fact.dtype in EPSILONS:
+            values = float_family(family, as_float(array, fact.dtype), fact.domain, rng)
+            made.append(narrow(values, fact.dtype))
+        else:
+            made.append(integer_family(family, array, fact.domain, rng))
+    return made
+
+
+class Mixer:
+    """Fresh content for timed calls: new bytes each time from a few draws, at the price of a copy.
+
+    Free inputs are rolled along the flat order and a few elements exchanged; of inputs by rows whole rows are exchanged
+    between draws, jointly for inputs with the same number of rows; opaque inputs are one of the draws.
+
+    Args:
+        draws: draws of get_inputs(), at least one.
+        facts: the inputs, in order.
+        rng: source of randomness.
+    """
+
+    def __init__(self, draws: Sequence[Sequence[Array]], facts: Sequence[InputFacts], rng: np.random.Generator) -> None:
+        self._draws = [[np.ascontiguousarray(a) for a in draw] for draw in draws]
+        self._facts = facts
+        self._rng = rng
+
+    def fill(self, out: Sequence[Array]) -> None:
+        """Write one fresh set of inputs into ``out``."""
+        base = int(self._rng.integers(len(self._draws)))
+        other = int(self._rng.integers(len(self._draws)))
+        masks: dict[int, npt.NDArray[np.bool_]] = {}
+        for i, (fact, target) in enumerate(zip(self._facts, out, strict=True)):
+            source = self._draws[base][i]
+            if fact.domain.structure == "free" and source.size > 1 and fact.dtype != "bool":
+                self._roll(source, self._draws[other][i], target)
+                continue
+            target[...] = source
+            if fact.domain.structure == "rows" and source.ndim and other != base:
+                rows = source.shape[0]
+                if rows not in masks:
+                    masks[rows] = self._rng.random(rows) < 0.5
+                target[masks[rows]] = self._draws[other][i][masks[rows]]
+
+    def _roll(self, source: Array, other: Array, target: Array) -> None:
+        flat, out = source.reshape(-1), target.reshape(-1)
+        shift = int(self._rng.integers(flat.size))
+        out[shift:] = flat[: flat.size - shift]
+        out[:shift] = flat[flat.size - shift :]
+        count = min(REPLACED, flat.size)
+        out[self._rng.integers(flat.size, size=count)] = other.reshape(-1)[self._rng.integers(flat.size, size=count)]

@@ -1,0 +1,304 @@
+"""The baselines of a task: built, judged like candidates, timed beside each other, the best one named.
+
+Owns their processes and their cached times. Cached times only rank: every quoted ratio is measured live.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernelwright.protocols import JudgeSettings, Progress
+from kernelwright.records import (
+    Baseline,
+    Candidate,
+    Entry,
+    Interval,
+    SourceFile,
+    Task,
+    TaskFacts,
+    content_hash,
+)
+from kernelwright.toolexec.judge.contestant import Contestant
+from kernelwright.toolexec.judge.pool import WorkerPool
+from kernelwright.toolexec.judge.reference import Reference
+from kernelwright.toolexec.judge.worker import Worker, WorkerFailure
+from kernelwright.toolexec.languages import language
+from kernelwright.toolexec.languages.compiling import cxx_compiler
+from kernelwright.toolexec.numerics import Array
+
+log = logging.getLogger(__name__)
+
+VERSION = 1
+"""Of the cache's content; raise it when what is measured changes."""
+COMPILE_LIMIT_S = 60.0
+"""How long torch.compile may take before its row says so."""
+DESCRIPTIONS = {
+    "eager": "the reference as written",
+    "compile": "torch.compile",
+    "compile-max": "torch.compile, max-autotune with freezing",
+    "onednn": "the module converted by torch.utils.mkldnn",
+    "start-O2": "the start kernel at -O2",
+    "start-O3": "the start kernel at -O3 -march=native",
+}
+TORCH_BASELINES = ("eager", "compile", "compile-max", "onednn")
+NEEDS_COMPILER = ("compile", "compile-max", "start-O2", "start-O3")
+
+
+@dataclass
+class Built:
+    """A baseline that is up: one contestant per workload."""
+
+    name: str
+    contestants: dict[str, Contestant] = field(default_factory=dict)
+    build_s: float = 0.0
+    workers: list[Worker] = field(default_factory=list)
+
+
+class NotMeasured(Exception):
+    """Why a baseline cannot be measured here, in words for the table."""
+
+
+class BaselineSet:
+    """All baselines of a session.
+
+    Args:
+        task: the task.
+        settings: which are asked for, limits, cache.
+        pool: where processes come from.
+        reference: the task's reference, loaded.
+        weights: workload -> the module's own weights.
+        cache_dir: for the compilers' caches and the times.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        settings: JudgeSettings,
+        pool: WorkerPool,
+        reference: Reference,
+        *,
+        weights: dict[str, list[Array]],
+        cache_dir: Path,
+    ) -> None:
+        self.task = task
+        self.settings = settings
+        self.records: dict[str, Baseline] = {}
+        self._pool = pool
+        self._reference = reference
+        self._weights = weights
+        self._cache_dir = cache_dir
+        self._up: dict[str, Built] = {}
+
+    def wanted(self) -> list[str]:
+        """Names of the rows of the table."""
+        names: list[str] = []
+        for name in self.settings.baselines:
+            if name == "start":
+                names += ["start-O2", "start-O3"] if self.task.start is not None else []
+            else:
+                names.append(name)
+        return names
+
+    def build_all(self, progress: Progress, meanwhile: Callable[[], None] = lambda: None) -> list[str]:
+        """Bring all up, the slow compilers beside each other.
+
+        Args:
+            progress: told of each.
+            meanwhile: done in this thread while they build; must not use their workers.
+
+        Returns:
+            Names of those that are up; the others have a record that says why not.
+        """
+        names = self.wanted()
+        with ThreadPoolExecutor(max_workers=max(2, min(4, os.cpu_count() or 2))) as threads:
+            order = sorted(names, key=lambda n: n not in ("compile", "compile-max"))
+            futures: dict[str, Future[Built]] = {n: threads.submit(self._build, n) for n in order}
+            meanwhile()
+            for name in names:
+                try:
+                    self._up[name] = futures[name].result()
+                    progress("baseline", {"name": name, "state": "built", "build_s": self._up[name].build_s})
+                except NotMeasured as reason:
+                    self.give_up(name, str(reason))
+                    progress("baseline", {"name": name, "state": "not measured", "why": str(reason)})
+        return [n for n in names if n in self._up]
+
+    def give_up(self, name: str, why: str) -> None:
+        """Note that a baseline is not measured, and end its process."""
+        self.records[name] = Baseline(name=name, description=DESCRIPTIONS[name], not_measured=why)  # type: ignore[arg-type]
+        self.stop(name)
+
+    def contestant(self, name: str, workload: str) -> Contestant:
+        """A live contestant of a measured baseline, brought up where it is not.
+
+        Raises:
+            NotMeasured: it cannot be brought up any more.
+        """
+        if name not in self._up:
+            self._up[name] = self._build(name)
+        return self._up[name].contestants[workload]
+
+    def second_process(self, name: str, workload: str) -> tuple[Contestant, Built]:
+        """Another process of a baseline, for the A/A control; stop it with :meth:`stop_built`."""
+        built = self._build(name)
+        return built.contestants[workload], built
+
+    def stop(self, name: str) -> None:
+        """End a baseline's processes; it can be brought up again."""
+        built = self._up.pop(name, None)
+        if built is not None:
+            self.stop_built(built)
+
+    def stop_built(self, built: Built) -> None:
+        """End the processes of one that was built."""
+        for worker in built.workers:
+            self._pool.release(worker)
+
+    def restart(self, names: Sequence[str]) -> None:
+        """Fresh processes for some, e.g. for a confirmation."""
+        for name in names:
+            self.stop(name)
+
+    def is_up(self, name: str) -> bool:
+        """Has it live processes?"""
+        return name in self._up
+
+    def workers(self) -> list[Worker]:
+        """All live processes."""
+        return [w for built in self._up.values() for w in built.workers]
+
+    def load_cached(self, key: str) -> bool:
+        """Records of an earlier session on this machine; True when they are there and complete."""
+        path = self._cache_dir / "baselines" / f"{key}.json"
+        try:
+            told = json.loads(path.read_text(encoding="utf-8"))
+            records = {r["name"]: Baseline.from_json(r) for r in told["baselines"]}
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+        if set(records) != set(self.wanted()):
+            return False
+        self.records = records
+        return True
+
+    def store(self, key: str) -> None:
+        """Keep the records for later sessions."""
+        folder = self._cache_dir / "baselines"
+        folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(
+            {"format": "kernelwright/baselines/1", "baselines": [r.to_json() for r in self.records.values()]}
+        )
+        temporary = folder / f".{key}.{os.getpid()}"
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(folder / f"{key}.json")
+
+    def record(self, name: str, latency_us: dict[str, Interval], *, best: bool) -> None:
+        """Note a baseline's times."""
+        build_s = self._up[name].build_s if name in self._up else 0.0
+        self.records[name] = Baseline(
+            name=name,  # type: ignore[arg-type]
+            description=DESCRIPTIONS[name],
+            latency_us=latency_us,
+            build_s=round(build_s, 3),
+            best=best,
+        )
+
+    def _build(self, name: str) -> Built:
+        if name in NEEDS_COMPILER and cxx_compiler() is None:
+            if not (name.startswith("start") and self.task.start and self.task.start.language != "cpp"):
+                raise NotMeasured("no C++ compiler")
+        start = time.monotonic()
+        try:
+            built = self._torch(name) if name in TORCH_BASELINES else self._start_kernel(name)
+        except WorkerFailure as failure:
+            if failure.kind == "timeout":
+                raise NotMeasured(f"took more than {COMPILE_LIMIT_S:.0f} s") from failure
+            raise NotMeasured(failure.message[:300]) from failure
+        built.build_s = time.monotonic() - start
+        return built
+
+    def _torch(self, name: str) -> Built:
+        cache = self._cache_dir / "inductor"
+        cache.mkdir(parents=True, exist_ok=True)
+        extra = {"TORCHINDUCTOR_CACHE_DIR": str(cache)} if name.startswith("compile") else {}
+        worker = self._pool.start_trusted("torch", extra)
+        built = Built(name, workers=[worker])
+        try:
+            for i, workload in enumerate(self.task.workloads):
+                described = self._reference.described[workload.name]
+                spec = described.baseline_spec(self._reference.files[workload.name], name, self.settings.threads)
+                built.contestants[workload.name] = self._bring_up(
+                    Contestant(name, worker, str(i), spec, trusted=True), workload.name
+                )
+        except BaseException:
+            self._pool.release(worker)
+            raise
+        return built
+
+    def _bring_up(self, contestant: Contestant, workload: str) -> Contestant:
+        contestant.limit_s = COMPILE_LIMIT_S
+        contestant.load()
+        contestant.set_weights(self._weights[workload])
+        contestant.prepare()
+        contestant.ensure_slots(1)
+        contestant.arm([0])
+        contestant.go()
+        return contestant
+
+    def _start_kernel(self, name: str) -> Built:
+        start = self.task.start
+        assert start is not None
+        spoken = language(start.language.value)
+        candidate = Candidate(
+            language=start.language,
+            entry=Entry(spoken.entry),
+            files=tuple(SourceFile(path=p, text=t) for p, t in start.files.items()),
+            entry_file=start.entry_file,
+            flags=("-O2",) if name == "start-O2" else (),
+            architecture="generic" if name == "start-O2" else "native",
+        )
+        if name == "start-O2" and start.language.value != "cpp":
+            raise NotMeasured("only a C++ start kernel has optimization levels")
+        built = Built(name)
+        facts = facts_of(self.task, self._reference)
+        folder = self._cache_dir / "builds"
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            for workload in self.task.workloads:
+                made = spoken.build(
+                    candidate, facts, workload=workload.name, folder=folder, timeout_s=self.settings.build_timeout_s
+                )
+                if made.artifact is None:
+                    raise NotMeasured(f"does not compile: {' '.join(made.log.split())[:300]}")
+                worker = self._pool.take("torch" if spoken.entry == "module" else "kernel")
+                built.workers.append(worker)
+                spec = self._reference.described[workload.name].spec(candidate, made.artifact, self.settings.threads)
+                built.contestants[workload.name] = self._bring_up(
+                    Contestant(name, worker, workload.name, spec, trusted=False), workload.name
+                )
+        except BaseException:
+            self.stop_built(built)
+            raise
+        return built
+
+    def close(self) -> None:
+        """End all."""
+        for name in [*self._up]:
+            self.stop(name)
+
+
+def facts_of(task: Task, reference: Reference) -> TaskFacts:
+    """TaskFacts from the descriptions of all workloads."""
+    return TaskFacts(task_id=task.id, workloads=tuple(reference.described[w.name].facts for w in task.workloads))
+
+
+def cache_key(task: Task, machine_id: str, names: Sequence[str], threads: int) -> str:
+    """Names the cached baselines of a task on a machine."""
+    return content_hash([VERSION, task.id, machine_id, sorted(names), threads])
+

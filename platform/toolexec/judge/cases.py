@@ -1,0 +1,177 @@
+"""Correctness cases: inputs of a family with what is right on them, made once and used for many candidates.
+
+Owns drawing, expecting and keeping cases within a memory budget. The judge's secrets live here; nothing of it is ever
+handed to a candidate's worker but input bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernelwright.records import Failure, InputSpec, Status, Task
+from kernelwright.toolexec.inputs import FAMILIES, InputFacts, Mixer, guess_domain, make_family
+from kernelwright.toolexec.judge.reference import Reference
+from kernelwright.toolexec.judge.rejection import Rejection
+from kernelwright.toolexec.numerics import Array, Comparison, Expected, compare
+
+KEEP_BYTES = 192 << 20
+"""Cases kept in memory per session; beyond it they are made anew each time."""
+DRAWS_BYTES = 256 << 20
+MAX_SEED = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Case:
+    """Inputs and what is right on them."""
+
+    family: str
+    inputs: list[Array]
+    expected: list[Expected]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory it holds."""
+        return sum(a.nbytes for a in self.inputs) + sum(e.exact.nbytes for e in self.expected)
+
+
+def input_facts(task: Task, reference: Reference, workload: str, draws: Sequence[Sequence[Array]]) -> list[InputFacts]:
+    """Every input with its domain: declared, or guessed from draws."""
+    tensors = reference.described[workload].inputs
+    declared: Sequence[InputSpec | None] = [s for s in task.inputs if s.axes or len(task.inputs) == len(tensors)]
+    if len(declared) != len(tensors):
+        declared = [None] * len(tensors)
+    facts = []
+    for i, (tensor, spec) in enumerate(zip(tensors, declared, strict=True)):
+        domain = spec.domain if spec is not None else guess_domain([d[i] for d in draws], tensor.dtype)
+        facts.append(InputFacts(tensor.name, tensor.dtype, tensor.shape, domain))
+    return facts
+
+
+class CaseBook:
+    """Cases, and the mixer of timed inputs, of one workload.
+
+    Args:
+        task: the task.
+        reference: its reference.
+        workload: the workload's name.
+        rng: the judge's secret generator.
+    """
+
+    def __init__(self, task: Task, reference: Reference, workload: str, rng: np.random.Generator) -> None:
+        self.task = task
+        self.workload = workload
+        self.reference = reference
+        self._rng = rng
+        first = reference.draw(workload, self._seed())
+        size = sum(a.nbytes for a in first)
+        count = int(np.clip(DRAWS_BYTES // max(size, 1), 2, 4))
+        self.draws = [first, *(reference.draw(workload, self._seed()) for _ in range(count - 1))]
+        self.facts = input_facts(task, reference, workload, self.draws)
+        self.mixer = Mixer(self.draws, self.facts, rng)
+        self._kept: dict[tuple[str, int | None], list[Case]] = {}
+        self._kept_bytes = 0
+        self._useless: set[str] = set()
+
+    @property
+    def propagate(self) -> bool:
+        """May NaN and Inf occur?"""
+        return any(f.domain.non_finite == "propagate" for f in self.facts)
+
+    def cases(self, families: Sequence[str], weights_seed: int | None, *, fresh: bool = False) -> list[Case]:
+        """One case of each family that can be drawn here.
+
+        Args:
+            families: which, of FAMILIES.
+            weights_seed: the weight set that expected values are for; None is the module's own.
+            fresh: make new ones even where some are kept.
+        """
+        found = []
+        for family in families:
+            if family in self._useless:
+                continue
+            kept = self._kept.get((family, weights_seed), [])
+            if kept and not fresh:
+                found.append(kept[int(self._rng.integers(len(kept)))])
+                continue
+            case = self._make(family, weights_seed)
+            if case is not None:
+                found.append(case)
+        return found
+
+    def expect(self, inputs: Sequence[Array], weights_seed: int | None = None) -> list[Expected]:
+        """What is right on inputs that were used in a timed call."""
+        return self.reference.expect(self.workload, inputs, weights_seed)
+
+    def _make(self, family: str, weights_seed: int | None) -> Case | None:
+        draw = self.reference.draw(self.workload, self._seed())
+        inputs = make_family(family, draw, self.facts, self._rng)
+        if inputs is None:
+            self._useless.add(family)
+            return None
+        case = Case(family, inputs, self.reference.expect(self.workload, inputs, weights_seed))
+        if family != FAMILIES[0] and not all(e.usable for e in case.expected):
+            self._useless.add(family)
+            return None
+        if self._kept_bytes + case.nbytes <= KEEP_BYTES:
+            self._kept.setdefault((family, weights_seed), []).append(case)
+            self._kept_bytes += case.nbytes
+        return case
+
+    def _seed(self) -> int:
+        return int(self._rng.integers(1, MAX_SEED))
+
+
+@dataclass
+class Tally:
+    """What correctness has shown so far."""
+
+    checked_calls: int = 0
+    error_rms: float = 0.0
+    error_allowed: float = 0.0
+
+    def add(self, comparison: Comparison) -> None:
+        """Note one comparison; the worst in proportion to what is allowed is kept."""
+        if comparison.allowed_rms <= 0:
+            return
+        if not self.error_allowed or comparison.error_rms * self.error_allowed > self.error_rms * comparison.allowed_rms:
+            self.error_rms, self.error_allowed = comparison.error_rms, comparison.allowed_rms
+
+
+def check_outputs(
+    outputs: Sequence[Array], expected: Sequence[Expected], book: CaseBook, *, family: str, tally: Tally
+) -> None:
+    """Compare one call's outputs.
+
+    Raises:
+        Rejection: one is wrong.
+    """
+    tally.checked_calls += 1
+    for i, (got, right) in enumerate(zip(outputs, expected, strict=True)):
+        result = compare(got, right, book.task.tolerance, propagate=book.propagate)
+        problem = result.problem
+        if problem is None:
+            tally.add(result)
+            continue
+        status = Status.NONFINITE if problem.check in ("finite", "non-finite places") else Status.WRONG_VALUES
+        where = f" (output {i})" if len(outputs) > 1 else ""
+        raise Rejection(
+            status,
+            Failure(
+                check=problem.check,
+                message=f"{problem.message}{where}, on {family} inputs",
+                workload=book.workload,
+                family=family,
+                output=i,
+                index=problem.index,
+                got=plain_number(problem.got),
+                expected=plain_number(problem.expected),
+            ),
+        )
+
+
+def plain_number(value: float | int | bool | None) -> float | int | bool | str | None:
+    """A number that JSON can hold; NaN and Inf as words."""
+    return str(value) if isinstance(value, float) and not np.isfinite(value) else value

@@ -1,0 +1,167 @@
+"""One kernel in one worker, as the rounds see it: fill slots, arm, go, collect.
+
+Owns where a kernel's inputs, outputs and weights lie in its worker's arena. The judge compares elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from kernelwright.toolexec.judge.worker import Worker, WorkerFailure
+from kernelwright.toolexec.numerics import Array
+from kernelwright.toolexec.workers.arena import lay_out
+from kernelwright.toolexec.workers.kernel import LoadSpec
+
+PAGE = 4096
+LIMIT_S = 60.0
+
+
+class Contestant:
+    """A loaded kernel.
+
+    Args:
+        name: baseline's name or candidate's id.
+        worker: its process.
+        key: the kernel's key in that process.
+        spec: what it was loaded from.
+        trusted: a baseline; its inputs are not checked for changes.
+    """
+
+    def __init__(self, name: str, worker: Worker, key: str, spec: LoadSpec, *, trusted: bool) -> None:
+        self.name = name
+        self.worker = worker
+        self.key = key
+        self.spec = spec
+        self.trusted = trusted
+        self.limit_s = LIMIT_S
+        """Longest time for one answer."""
+        self.deadline = math.inf
+        """``time.monotonic()`` after which nothing is waited for any more."""
+        self.slots = 0
+        self.round_trip_ns = 0
+        self._start = self.worker.arena.size
+        self._inputs: list[list[Array]] = []
+        self._input_places: list[list[int]] = []
+        self._output_places: list[list[int]] = []
+
+    @property
+    def timeout_s(self) -> float:
+        """Seconds that the next answer may take."""
+        return max(0.05, min(self.limit_s, self.deadline - time.monotonic()))
+
+    def load(self) -> None:
+        """Load it.
+
+        Raises:
+            WorkerFailure: it cannot be loaded.
+        """
+        self.worker.call("load", self.timeout_s, key=self.key, spec=self.spec.to_json())
+
+    def set_weights(self, weights: Sequence[Array]) -> None:
+        """Hand over the weights (once)."""
+        places, end = lay_out(self.spec.parameters, self._start)
+        self._grow(end)
+        for at, spec, array in zip(places, self.spec.parameters, weights, strict=True):
+            np.copyto(self.worker.arena.array(at, spec), array)
+        self._start = -(-end // PAGE) * PAGE
+        self.worker.call("weights", self.timeout_s, key=self.key, at=places)
+
+    def prepare(self) -> bool:
+        """Let it pack its weights; True when it has something to pack."""
+        return bool(self.worker.call("prepare", self.timeout_s, key=self.key)["prepared"])
+
+    def ensure_slots(self, count: int) -> None:
+        """Have at least ``count`` bound slots."""
+        if count <= self.slots:
+            return
+        for _ in range(self.slots, count):
+            inputs, end = lay_out(self.spec.inputs, self._start)
+            outputs, end = lay_out(self.spec.outputs, end)
+            self._input_places.append(inputs)
+            self._output_places.append(outputs)
+            self._start = end
+        self._grow(self._start)
+        arena = self.worker.arena
+        for slot in range(self.slots, count):
+            places = zip(self._input_places[slot], self.spec.inputs, strict=True)
+            self._inputs.append([arena.array(at, spec) for at, spec in places])
+        fresh = [[slot, self._input_places[slot]] for slot in range(self.slots, count)]
+        self.worker.call("bind", self.timeout_s, key=self.key, slots=fresh)
+        self.slots = count
+
+    def fill(self, slot: int, inputs: Sequence[Array]) -> None:
+        """Write inputs into a slot."""
+        for target, array in zip(self._inputs[slot], inputs, strict=True):
+            np.copyto(target, array)
+
+    def arm(self, slots: Sequence[int], poison: int = 0xFF) -> None:
+        """Poison the slots' outputs and say which slots the next go runs."""
+        self.worker.call("arm", self.timeout_s, key=self.key, slots=list(slots), poison=poison)
+
+    def go(self) -> int:
+        """Run what was armed; nanoseconds of wall time, round trip included."""
+        return self.worker.go(self.timeout_s)
+
+    def collect(self, slots: Sequence[int], *, copy: bool = True) -> list[list[Array]]:
+        """Outputs of the slots.
+
+        Args:
+            slots: which.
+            copy: False returns views on the arena, valid until the next collect.
+
+        Raises:
+            WorkerFailure: of kind ``shape`` or ``dtype`` when they do not look as they must.
+        """
+        places = [self._output_places[s] for s in slots]
+        told = self.worker.call("collect", self.timeout_s, key=self.key, slots=list(slots), at=places)
+        if "mismatch" in told:
+            raise self._mismatch(told["mismatch"])
+        arena = self.worker.arena
+        views = [
+            [arena.array(at, spec) for at, spec in zip(places_, self.spec.outputs, strict=True)] for places_ in places
+        ]
+        return [[np.array(a) for a in arrays] for arrays in views] if copy else views
+
+    def intact(self, slot: int, inputs: Sequence[Array]) -> bool:
+        """Are the slot's inputs still what was written?"""
+        return all(
+            np.array_equal(here.reshape(-1).view(np.uint8), there.reshape(-1).view(np.uint8))
+            for here, there in zip(self._inputs[slot], inputs, strict=True)
+        )
+
+    def calibrate(self, rounds: int = 25) -> None:
+        """Measure the round trip of an empty go."""
+        self.arm([])
+        self.round_trip_ns = int(np.median([self.go() for _ in range(rounds)]))
+
+    def one_call_ns(self, repeats: int = 3) -> float:
+        """A first idea of the time of one call, on whatever is in slot 0."""
+        best = float("inf")
+        for _ in range(repeats):
+            self.arm([0])
+            best = min(best, self.go() - self.round_trip_ns)
+        return max(best, 200.0)
+
+    def _grow(self, end: int) -> None:
+        if end > self.worker.arena.size:
+            self.worker.arena.grow(end)
+            self.worker.call("arena", self.timeout_s, size=end)
+
+    def _mismatch(self, found: object) -> WorkerFailure:
+        wanted = [(t.dtype, tuple(t.shape)) for t in self.spec.outputs]
+        try:
+            got = [(str(f["dtype"]), tuple(int(n) for n in f["shape"])) for f in found]  # type: ignore[attr-defined]
+        except (TypeError, KeyError, ValueError):
+            return WorkerFailure("cheated", "the worker told nonsense about its outputs")
+        if len(got) != len(wanted):
+            return WorkerFailure("shape", f"{len(got)} outputs; the reference returns {len(wanted)}")
+        for i, (g, w) in enumerate(zip(got, wanted, strict=True)):
+            if g[1] != w[1]:
+                return WorkerFailure("shape", f"output {i} has shape {list(g[1])}, expected {list(w[1])}")
+            if g[0] != w[0]:
+                return WorkerFailure("dtype", f"output {i} is {g[0]}, expected {w[0]}")
+        return WorkerFailure("cheated", "the worker told nonsense about its outputs")

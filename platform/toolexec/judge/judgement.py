@@ -1,0 +1,254 @@
+"""The judgement of one candidate at one workload: correctness, random weights, timing, plausibility.
+
+Owns the order of these steps and the candidate's processes. The verdict over all workloads is session.py's.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from kernelwright.protocols import JudgeSettings, Progress
+from kernelwright.records import Candidate, Entry, Failure, Status
+from kernelwright.toolexec.devices.cpu import judge_cores, measuring_cores
+from kernelwright.toolexec.judge.cases import CaseBook, Tally
+from kernelwright.toolexec.judge.contestant import Contestant
+from kernelwright.toolexec.judge.depths import Thoroughness
+from kernelwright.toolexec.judge.described import Described
+from kernelwright.toolexec.judge.device_lock import DeviceLock
+from kernelwright.toolexec.judge.pool import WorkerPool
+from kernelwright.toolexec.judge.rejection import Rejection, from_worker
+from kernelwright.toolexec.judge.rounds import Measured, Rounds, run_case
+from kernelwright.toolexec.judge.worker import WorkerFailure
+from kernelwright.toolexec.numerics import Array, Closeness
+from kernelwright.toolexec.statistics import bootstrap_medians
+
+MAX_SEED = 2**31 - 1
+SINGLE_SLACK_US = 100.0
+"""A call on its own may cost this much more than a looped one (waking up, cold caches) before it is suspicious."""
+
+
+@dataclass
+class Outcome:
+    """What was found at one workload."""
+
+    workload: str
+    tally: Tally = field(default_factory=Tally)
+    measured: Measured | None = None
+    prepare_us: float | None = None
+    deferred_us: float = 0.0
+    """Work per call that showed only when outputs were collected; charged to the candidate."""
+
+
+@dataclass
+class Bench:
+    """What the judgement of any candidate at one workload needs."""
+
+    settings: JudgeSettings
+    pool: WorkerPool
+    lock: DeviceLock
+    progress: Progress
+    rng: np.random.Generator
+    book: CaseBook
+    described: Described
+    weights: list[Array]
+    """The module's own."""
+    random_weights: tuple[int, list[Array]] | None = None
+    """A seed and its weights, made when first needed."""
+
+    @property
+    def workload(self) -> str:
+        """Its name."""
+        return self.book.workload
+
+    def draw_random_weights(self) -> tuple[int, list[Array]]:
+        """A random weight set, made once a session."""
+        if self.random_weights is None:
+            seed = int(self.rng.integers(1, MAX_SEED))
+            self.random_weights = (seed, self.book.reference.weights(self.workload, seed))
+        return self.random_weights
+
+
+def role_of(candidate: Candidate) -> str:
+    """Which kind of worker hosts it."""
+    return "torch" if candidate.entry is Entry.MODULE else "kernel"
+
+
+@contextmanager
+def hosted(
+    bench: Bench, candidate: Candidate, artifact: Path, weights: Sequence[Array], deadline: float
+) -> Iterator[tuple[Contestant, float | None]]:
+    """A candidate in a fresh process, loaded, weighted and prepared.
+
+    Yields:
+        The contestant, and the microseconds of its prepare (None when it has none).
+
+    Raises:
+        Rejection: it cannot be loaded.
+    """
+    role = role_of(candidate)
+    worker = bench.pool.take(role)
+    try:
+        spec = bench.described.spec(candidate, artifact, bench.settings.threads)
+        contestant = Contestant(candidate.id, worker, "k", spec, trusted=False)
+        contestant.deadline = deadline
+        doing = "load"
+        try:
+            contestant.load()
+            contestant.set_weights(weights)
+            doing = "prepare"
+            start = time.perf_counter()
+            prepared = contestant.prepare()
+            prepare_us = (time.perf_counter() - start) * 1e6 if prepared else None
+        except WorkerFailure as failure:
+            raise from_worker(failure, workload=bench.workload, doing=doing) from failure
+        yield contestant, prepare_us
+    finally:
+        bench.pool.release(worker)
+
+
+def prove(bench: Bench, contestant: Contestant, families: Sequence[str], *, seed: int | None, fresh: bool) -> Tally:
+    """Run correctness cases in an order nobody can foresee.
+
+    Raises:
+        Rejection: one is wrong.
+    """
+    tally = Tally()
+    cases = bench.book.cases(families, seed, fresh=fresh)
+    for i in bench.rng.permutation(len(cases)):
+        try:
+            run_case(contestant, cases[i], bench.book, bench.rng, tally)
+        except WorkerFailure as failure:
+            raise from_worker(
+                failure, workload=bench.workload, doing="run", family=cases[i].family
+            ) from failure
+    return tally
+
+
+def judge(
+    bench: Bench,
+    candidate: Candidate,
+    artifact: Path,
+    *,
+    thorough: Thoroughness,
+    baselines: Sequence[Contestant],
+    checker: Contestant | None,
+    deadline: float,
+) -> Outcome:
+    """Judge a candidate at one workload.
+
+    Args:
+        bench: the workload's bench.
+        candidate: what is judged.
+        artifact: what its build gave.
+        thorough: the depth.
+        baselines: live contestants to time beside it; the first decides when to stop.
+        checker: the one whose outputs timed outputs are compared with.
+        deadline: ``time.monotonic()`` to give up at.
+
+    Raises:
+        Rejection: it did not pass.
+    """
+    outcome = Outcome(bench.workload)
+    if thorough.random_weights and (bench.described.parameters or thorough.fresh_cases):
+        seed, weights = bench.draw_random_weights() if bench.described.parameters else (None, bench.weights)
+        with hosted(bench, candidate, artifact, weights, deadline) as (contestant, _):
+            tally = prove(bench, contestant, thorough.random_weights, seed=seed, fresh=thorough.fresh_cases)
+            outcome.tally.checked_calls += tally.checked_calls
+    with hosted(bench, candidate, artifact, bench.weights, deadline) as (contestant, prepare_us):
+        outcome.prepare_us = prepare_us
+        families = list(thorough.families) * thorough.repeats
+        tally = prove(bench, contestant, families[:2], seed=None, fresh=thorough.fresh_cases)
+        tally.checked_calls += outcome.tally.checked_calls
+        outcome.tally = tally
+        outcome.measured = measure(
+            bench,
+            contestant,
+            thorough=thorough,
+            baselines=baselines,
+            checker=checker,
+            families=families[2:],
+            tally=tally,
+        )
+    finish(outcome, candidate.id, checker)
+    return outcome
+
+
+def measure(
+    bench: Bench,
+    contestant: Contestant,
+    *,
+    thorough: Thoroughness,
+    baselines: Sequence[Contestant],
+    checker: Contestant | None,
+    families: Sequence[str],
+    tally: Tally,
+) -> Measured:
+    """Time a proven contestant, the remaining correctness cases mixed in.
+
+    Raises:
+        Rejection: it failed on the way.
+    """
+    cases = bench.book.cases(families, None, fresh=thorough.fresh_cases)
+    pending = [cases[i] for i in bench.rng.permutation(len(cases))]
+    rounds = Rounds(contestant, baselines, checker=checker, book=bench.book, rng=bench.rng, tally=tally)
+    samples = [c.expected for c in bench.book.cases(("as-is",), None)]
+    rounds.closeness = [Closeness.of(e, bench.book.task.tolerance) for e in samples[0]]
+    bench.pool.settle()
+    everyone = {c.worker.pid: c.worker for c in [contestant, *baselines, *([checker] if checker else [])]}
+    try:
+        with bench.lock.held(bench.progress), pinned(bench.settings.threads):
+            for worker in everyone.values():
+                worker.pin(measuring_cores(bench.settings.threads))
+            return rounds.run(thorough.plan, pending)
+    except WorkerFailure as failure:
+        raise from_worker(failure, workload=bench.workload, doing="run", family="timed") from failure
+
+
+@contextmanager
+def pinned(threads: int) -> Iterator[None]:
+    """Keep this thread on the judge's cores while something is measured."""
+    before = os.sched_getaffinity(0)
+    cores = judge_cores(threads)
+    try:
+        if cores:
+            os.sched_setaffinity(0, cores)
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def finish(outcome: Outcome, name: str, checker: Contestant | None) -> None:
+    """Charge deferred work, and hold looped times against calls on their own.
+
+    Raises:
+        Rejection: IMPLAUSIBLE.
+    """
+    measured = outcome.measured
+    if measured is None or checker is None:
+        return
+    mine, theirs = measured.collect_us[name], measured.collect_us[checker.name]
+    excess = np.asarray(mine) - np.asarray(theirs)
+    if excess.size >= 5:
+        outcome.deferred_us = max(0.0, float(np.percentile(bootstrap_medians(excess, 300), 2.5)))
+        if outcome.deferred_us > 0:
+            measured.samples[name] = [s and s + outcome.deferred_us for s in measured.samples[name]]
+    if measured.singles:
+        looped = float(np.median(measured.times(name)))
+        alone = float(np.median(measured.singles[name]))
+        other = float(np.median(measured.singles[checker.name])) - float(np.median(measured.times(checker.name)))
+        if alone - looped > max(3 * abs(other), SINGLE_SLACK_US, looped):
+            raise Rejection(
+                Status.IMPLAUSIBLE,
+                Failure(
+                    check="one call at a time",
+                    message=f"a call on its own takes {alone:.1f} us, in a loop {looped:.1f} us",
+                    workload=outcome.workload,
+                ),
+            )

@@ -1,0 +1,102 @@
+"""Opening a session: are the baselines right, how fast are they, which is the best?
+
+Owns the first timing of the baselines. Their times rank them and go into the table; ratios are measured live later.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from kernelwright.protocols import Progress
+from kernelwright.records import Interval, Task
+from kernelwright.toolexec.devices.cpu import measuring_cores
+from kernelwright.toolexec.judge.baselines import BaselineSet
+from kernelwright.toolexec.judge.cases import CaseBook, Tally
+from kernelwright.toolexec.judge.device_lock import DeviceLock
+from kernelwright.toolexec.judge.judgement import pinned
+from kernelwright.toolexec.judge.rejection import Rejection
+from kernelwright.toolexec.judge.rounds import RoundPlan, Rounds, run_case
+from kernelwright.toolexec.judge.worker import WorkerFailure
+from kernelwright.toolexec.statistics import StopRule, interval
+
+PLAN = RoundPlan(StopRule(min_rounds=8, max_rounds=20, budget_s=2.0, width=0.03, check_every=4), 1000.0, 0)
+FAMILIES = ("as-is", "outlier")
+
+
+def open_baselines(
+    task: Task,
+    baselines: BaselineSet,
+    books: Mapping[str, CaseBook],
+    *,
+    lock: DeviceLock,
+    threads: int,
+    rng: np.random.Generator,
+    progress: Progress,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> None:
+    """Build, prove and time all baselines, record them, keep only the best one running.
+
+    Args:
+        task: the task.
+        baselines: what is asked for.
+        books: workload -> its cases.
+        lock: held while timing.
+        threads: threads a kernel may use.
+        rng: the judge's generator.
+        progress: told of every row.
+        meanwhile: done while the slow compilers work.
+    """
+    names = baselines.build_all(progress, meanwhile)
+    for name in names:
+        prove_baseline(name, baselines, books, rng)
+    names = [n for n in names if baselines.is_up(n)]
+    times: dict[str, dict[str, Interval]] = {n: {} for n in names}
+    with lock.held(progress), pinned(threads):
+        for worker in baselines.workers():
+            worker.pin(measuring_cores(threads))
+        for workload, book in books.items():
+            for name, found in time_baselines(names, baselines, book, rng).items():
+                times[name][workload] = found
+    weights = {w.name: w.weight for w in task.workloads}
+    best = min(names, key=lambda n: mean_log(times[n], weights)) if names else ""
+    for name in names:
+        baselines.record(name, times[name], best=name == best)
+        if name != best:
+            baselines.stop(name)
+    for name in baselines.wanted():
+        progress("baseline", baselines.records[name].to_json())
+
+
+def prove_baseline(
+    name: str, baselines: BaselineSet, books: Mapping[str, CaseBook], rng: np.random.Generator
+) -> None:
+    """Judge a baseline's results; one that is wrong is not measured, with the reason in its row."""
+    for workload, book in books.items():
+        contestant = baselines.contestant(name, workload)
+        try:
+            for case in book.cases(FAMILIES, None):
+                run_case(contestant, case, book, rng, Tally())
+        except (Rejection, WorkerFailure) as error:
+            baselines.give_up(name, f"gives wrong results: {error}"[:300])
+            return
+
+
+def time_baselines(
+    names: Sequence[str], baselines: BaselineSet, book: CaseBook, rng: np.random.Generator
+) -> dict[str, Interval]:
+    """Times of all baselines at one workload, in interleaved rounds."""
+    if not names:
+        return {}
+    contestants = [baselines.contestant(n, book.workload) for n in names]
+    rounds = Rounds(contestants[0], contestants[1:], checker=None, book=book, rng=rng, tally=Tally())
+    measured = rounds.run(PLAN, [])
+    return {n: interval(measured.times(n)) for n in names}
+
+
+def mean_log(times: Mapping[str, Interval], weights: Mapping[str, float]) -> float:
+    """Logarithm of the weighted geometric mean of medians."""
+    total = sum(weights[w] for w in times)
+    return sum(weights[w] * math.log(t.median) for w, t in times.items()) / total

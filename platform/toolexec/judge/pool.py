@@ -1,0 +1,75 @@
+"""Fresh worker processes, one spare of each kind started ahead, so that a candidate need not wait for torch's import.
+
+Owns when processes start. It waits for starting spares before anything is timed: nothing else runs while the clock does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from kernelwright.toolexec.judge.sandbox import GIB, Confinement
+from kernelwright.toolexec.judge.worker import Worker
+
+
+class WorkerPool:
+    """Starts workers and ends all of them.
+
+    Args:
+        threads: threads a kernel may use.
+        memory_limit_gib: address space of a worker; 0 means no limit.
+        cpu_s: processor seconds a candidate may use.
+    """
+
+    def __init__(self, *, threads: int, memory_limit_gib: float, cpu_s: int = 3600) -> None:
+        self.root = Path(tempfile.mkdtemp(prefix="kernelwright-"))
+        self._confinement = Confinement(
+            threads=threads, address_space=int(memory_limit_gib * GIB), cpu_s=cpu_s, file_size=GIB // 16
+        )
+        self._spares: dict[str, Worker] = {}
+        self._workers: list[Worker] = []
+
+    def take(self, role: str) -> Worker:
+        """A fresh worker for a candidate, from the spare where there is one."""
+        worker = self._spares.pop(role, None) or self._start(role, self._confinement)
+        worker.wait_ready()
+        return worker
+
+    def refill(self, role: str) -> None:
+        """Start a spare, without waiting for it."""
+        if role not in self._spares:
+            self._spares[role] = self._start(role, self._confinement)
+
+    def settle(self) -> None:
+        """Wait until starting spares sleep."""
+        for worker in self._spares.values():
+            worker.wait_ready()
+
+    def start_trusted(self, role: str, environment: Mapping[str, str] | None = None) -> Worker:
+        """A worker for the task's own code: no memory limit (torch.compile maps a lot), its own additions."""
+        confinement = dataclasses.replace(
+            self._confinement, address_space=0, file_size=4 * GIB, cpu_s=0, environment=dict(environment or {})
+        )
+        return self._start(role, confinement)
+
+    def release(self, worker: Worker) -> None:
+        """End a worker."""
+        worker.close()
+        if worker in self._workers:
+            self._workers.remove(worker)
+
+    def close(self) -> None:
+        """End everything and remove every temporary file."""
+        for worker in [*self._workers]:
+            worker.close()
+        self._workers.clear()
+        self._spares.clear()
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def _start(self, role: str, confinement: Confinement) -> Worker:
+        worker = Worker(role, confinement, self.root)
+        self._workers.append(worker)
+        return worker

@@ -1,0 +1,149 @@
+"""The judge's end of the reference worker: descriptions, draws of inputs, weights and expected values.
+
+Owns asking; what runs the reference is toolexec/workers/reference_host.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernelwright.errors import ReferenceBroken
+from kernelwright.records import Task
+from kernelwright.tasks.source import with_overrides
+from kernelwright.toolexec.judge.described import Described
+from kernelwright.toolexec.judge.pool import WorkerPool
+from kernelwright.toolexec.judge.worker import WorkerFailure
+from kernelwright.toolexec.numerics import Array, Expected
+from kernelwright.toolexec.workers.arena import lay_out
+from kernelwright.toolexec.workers.kernel import TensorSpec
+
+TIMEOUT_S = 120.0
+
+
+class Reference:
+    """A task's reference in its own process, at all its workloads.
+
+    Args:
+        task: the task.
+        pool: where its worker comes from.
+        threads: threads it may use.
+    """
+
+    def __init__(self, task: Task, pool: WorkerPool, threads: int) -> None:
+        self.task = task
+        self.described: dict[str, Described] = {}
+        self._threads = threads
+        self._worker = pool.start_trusted("reference")
+        self._weights: dict[str, int | None] = {}
+        folder = pool.root / "reference"
+        folder.mkdir(exist_ok=True)
+        self.files: dict[str, Path] = {}
+        for i, workload in enumerate(task.workloads):
+            path = folder / f"reference_{i}.py"
+            path.write_text(with_overrides(task.reference, workload.set), encoding="utf-8")
+            self.files[workload.name] = path
+
+    @property
+    def waited_s(self) -> float:
+        """Seconds the judge waited for it."""
+        return self._worker.waited_s
+
+    def about(self) -> dict[str, str]:
+        """``blas`` behind torch."""
+        told = self._call("about", "")
+        return {"blas": str(told.get("blas", ""))}
+
+    def load(self, seed: int) -> None:
+        """Import and build the module at every workload, and describe its border (not yet its graph).
+
+        Raises:
+            ReferenceBroken: it raises.
+        """
+        for workload in self.task.workloads:
+            self._call("load", workload.name, path=str(self.files[workload.name]), threads=self._threads)
+            self._describe(workload.name, seed, export=False)
+
+    def export(self, seed: int) -> None:
+        """Describe again, with the exported graph."""
+        for workload in self.task.workloads:
+            self._describe(workload.name, seed, export=True)
+
+    def draw(self, workload: str, seed: int) -> list[Array]:
+        """get_inputs() under a seed, as arrays of the judge's own."""
+        specs = self.described[workload].inputs
+        places, end = lay_out(specs)
+        self._grow(end)
+        self._call("draw", workload, seed=seed, at=places)
+        return [np.array(self._worker.arena.array(at, s)) for at, s in zip(places, specs, strict=True)]
+
+    def weights(self, workload: str, seed: int | None) -> list[Array]:
+        """Set the weights that :meth:`expect` uses, and hand them out: the module's own (None) or random ones."""
+        specs = self.described[workload].parameters
+        places, end = lay_out(specs)
+        self._grow(end)
+        self._call("weights", workload, seed=seed, at=places)
+        self._weights[workload] = seed
+        return [np.array(self._worker.arena.array(at, s)) for at, s in zip(places, specs, strict=True)]
+
+    def expect(self, workload: str, inputs: Sequence[Array], weights_seed: int | None) -> list[Expected]:
+        """What is right on ``inputs`` under a weight set.
+
+        Raises:
+            ReferenceBroken: it raises, or its results changed shape.
+        """
+        if self._weights.get(workload, -1) != weights_seed:
+            self.weights(workload, weights_seed)
+        reference, exact = self._run(workload, inputs)
+        outputs = self.described[workload].outputs
+        return [Expected.of(e, r, o.dtype) for e, r, o in zip(exact, reference, outputs, strict=True)]
+
+    def results(self, workload: str, inputs: Sequence[Array]) -> list[Array]:
+        """The reference's results as written, under the weights last set."""
+        return self._run(workload, inputs)[0]
+
+    def close(self) -> None:
+        """End its process."""
+        self._worker.close()
+
+    def _run(self, workload: str, inputs: Sequence[Array]) -> tuple[list[Array], list[Array]]:
+        described = self.described[workload]
+        places, end = lay_out(described.inputs)
+        self._grow(end)
+        arena = self._worker.arena
+        for at, spec, array in zip(places, described.inputs, inputs, strict=True):
+            np.copyto(arena.array(at, spec), array)
+        told = self._call("expect", workload, at=places, start=end)
+        if "needed" in told:
+            self._grow(int(told["needed"]))
+            told = self._call("expect", workload, at=places, start=end)
+        groups: list[list[Array]] = []
+        for kind in ("reference", "exact"):
+            specs = [TensorSpec("result", t["dtype"], tuple(t["shape"])) for t in told[kind]]
+            if [s.shape for s in specs] != [s.shape for s in described.outputs]:
+                raise ReferenceBroken(f"workload {workload}: the reference's results change their shape between calls")
+            arrays = [arena.array(int(t["at"]), s) for t, s in zip(told[kind], specs, strict=True)]
+            groups.append([np.array(a) for a in arrays])
+        return groups[0], groups[1]
+
+    def _describe(self, workload: str, seed: int, *, export: bool) -> None:
+        told = self._call("describe", workload, seed=seed, export=export)
+        self.described[workload] = Described.of(workload, told)
+
+    def _grow(self, size: int) -> None:
+        if size > self._worker.arena.size:
+            self._worker.arena.grow(size)
+            self._worker.call("arena", TIMEOUT_S, size=size)
+
+    def _call(self, op: str, workload: str, **fields: Any) -> dict[str, Any]:
+        try:
+            return self._worker.call(op, TIMEOUT_S, key=workload, **fields)
+        except WorkerFailure as failure:
+            doing = {"load": "building Model", "describe": "get_inputs() or forward", "draw": "get_inputs()"}
+            raise ReferenceBroken(
+                f"workload {workload}: the reference failed in {doing.get(op, 'forward')}: {failure.message}",
+                hint=failure.log[-800:],
+            ) from failure

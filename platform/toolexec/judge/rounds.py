@@ -1,0 +1,283 @@
+"""Interleaved rounds: every contestant on the same fresh inputs, in random order, one at a time, all outputs checked.
+
+Owns the order of filling, timing, collecting and checking. Statistics lie in toolexec/statistics.py. Checking never
+runs while a sample is taken: the judge is blocked in reading, all other workers are blocked in theirs.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kernelwright.records import Failure, Status
+from kernelwright.toolexec.judge.cases import Case, CaseBook, Tally, check_outputs
+from kernelwright.toolexec.judge.contestant import Contestant
+from kernelwright.toolexec.judge.rejection import Rejection
+from kernelwright.toolexec.numerics import Array, Closeness
+from kernelwright.toolexec.statistics import StopRule, log_ratios
+
+MAX_SLOTS = 200
+MAX_SLOT_BYTES = 96 << 20
+"""Inputs and outputs of all slots of one contestant; at least one slot is used whatever its size."""
+MAX_CHECKER_US = 50_000.0
+"""The checking baseline runs every slot; the number of slots is cut so that it needs no longer than this."""
+SLOW_FACTOR = 4.0
+"""A baseline this much slower than the fastest contestant joins every SLOW_EVERY-th round only."""
+SLOW_EVERY = 3
+POISONS = (0xFF, 0xA5, 0x7F)
+"""0xFF makes NaN of every float."""
+
+
+@dataclass(frozen=True)
+class RoundPlan:
+    """How much to measure."""
+
+    stop: StopRule
+    sample_us: float
+    """Calls are looped until a sample takes about this long."""
+    spot_checks: int
+    """Timed calls whose outputs are compared with float64, chosen at random."""
+    singles: int = 0
+    """Samples of one call at a time, for comparison with the looped ones; 0 means none."""
+
+
+@dataclass
+class Measured:
+    """Raw results of all rounds."""
+
+    names: list[str]
+    samples: dict[str, list[float | None]]
+    """Contestant -> microseconds per call, one entry a round; None where it sat out."""
+    collect_us: dict[str, list[float]]
+    """Contestant -> time per call of collecting outputs, in the rounds where all slots were collected."""
+    singles: dict[str, list[float]] = field(default_factory=dict)
+    slots: int = 1
+
+    def logs(self, candidate: str, baseline: str) -> list[float]:
+        """log(baseline / candidate) of the rounds in which both took part."""
+        return log_ratios(self.samples[candidate], self.samples[baseline])
+
+    def times(self, name: str) -> list[float]:
+        """The samples of one contestant."""
+        return [s for s in self.samples[name] if s is not None]
+
+
+class Rounds:
+    """One measuring of a candidate beside baselines at one workload.
+
+    Args:
+        candidate: what is judged.
+        baselines: what it is compared with; the first decides when to stop.
+        checker: the baseline whose outputs every timed output is compared with; None: all go to float64.
+        book: cases, fresh inputs and expected values.
+        rng: the judge's generator.
+    """
+
+    def __init__(
+        self,
+        candidate: Contestant,
+        baselines: Sequence[Contestant],
+        *,
+        checker: Contestant | None,
+        book: CaseBook,
+        rng: np.random.Generator,
+        tally: Tally,
+    ) -> None:
+        self.candidate = candidate
+        self.baselines = list(baselines)
+        self.checker = checker
+        self.book = book
+        self.rng = rng
+        self.tally = tally
+        self.closeness: list[Closeness] = []
+        self.weights_seed: int | None = None
+        self._everyone = [candidate, *self.baselines]
+        if checker is not None and checker not in self._everyone:
+            self._everyone.append(checker)
+        self._estimate: dict[str, float] = {}
+        self._spots: list[tuple[list[Array], list[Array]]] = []
+        self._staged: list[list[Array]] = []
+
+    def check_case(self, case: Case) -> None:
+        """Run the candidate on one correctness case.
+
+        Raises:
+            Rejection, WorkerFailure: it is wrong, or failed.
+        """
+        run_case(self.candidate, case, self.book, self.rng, self.tally)
+
+    def run(
+        self, plan: RoundPlan, pending: list[Case], *, clock: Callable[[], float] = time.monotonic
+    ) -> Measured:
+        """Measure.
+
+        Args:
+            plan: how much.
+            pending: correctness cases to mix in at random places; emptied.
+            clock: seconds.
+
+        Raises:
+            Rejection, WorkerFailure: the candidate failed on the way.
+        """
+        slots = self._warm_up(plan)
+        measured = Measured(
+            [c.name for c in self._everyone],
+            {c.name: [] for c in self._everyone},
+            {c.name: [] for c in self._everyone},
+            slots=slots,
+        )
+        fastest = min(self._estimate.values())
+        start, rounds = clock(), 0
+        chance = min(1.0, plan.spot_checks / max(plan.stop.min_rounds, 1))
+        deciding = [b.name for b in self.baselines[:1]]
+        while True:
+            self._one_round(plan, measured, rounds, fastest, spot=self.rng.random() < chance)
+            rounds += 1
+            if pending and self.rng.random() < 0.5:
+                self.check_case(pending.pop())
+            logs = [measured.logs(self.candidate.name, b) for b in deciding]
+            if plan.stop.enough(logs, rounds=rounds, elapsed_s=clock() - start):
+                break
+        while pending:
+            self.check_case(pending.pop())
+        self._singles(plan, measured)
+        for inputs, outputs in self._spots[: max(plan.spot_checks, 1)]:
+            expected = self.book.expect(inputs, self.weights_seed)
+            check_outputs(outputs, expected, self.book, family="timed", tally=self.tally)
+        return measured
+
+    def _warm_up(self, plan: RoundPlan) -> int:
+        self._stage(1)
+        for contestant in self._everyone:
+            contestant.ensure_slots(1)
+            contestant.calibrate()
+            contestant.fill(0, self._staged[0])
+            self._estimate[contestant.name] = contestant.one_call_ns() / 1000
+        trusted = [c.round_trip_ns for c in self._everyone if c.trusted]
+        if trusted and not self.candidate.trusted:
+            self.candidate.round_trip_ns = min(self.candidate.round_trip_ns, int(np.median(trusted)))
+        slots = self._slot_count(plan)
+        self._stage(slots)
+        for contestant in self._everyone:
+            count = self._calls(contestant, plan, slots)
+            contestant.ensure_slots(count)
+            for slot in range(count):
+                contestant.fill(slot, self._staged[slot])
+            contestant.arm(range(count))
+            contestant.go()
+        return slots
+
+    def _slot_count(self, plan: RoundPlan) -> int:
+        size = sum(a.nbytes for a in self._staged[0]) + sum(
+            int(np.prod(t.shape, dtype=np.int64)) * 4 for t in self.candidate.spec.outputs
+        )
+        wanted = math.ceil(plan.sample_us / self._estimate[self.candidate.name])
+        most = min(MAX_SLOTS, MAX_SLOT_BYTES // max(size, 1))
+        if self.checker is not None:
+            most = min(most, int(MAX_CHECKER_US / self._estimate[self.checker.name]))
+        return max(1, min(wanted, most))
+
+    def _calls(self, contestant: Contestant, plan: RoundPlan, slots: int) -> int:
+        if contestant in (self.candidate, self.checker):
+            return slots
+        return max(1, min(slots, math.ceil(plan.sample_us / self._estimate[contestant.name])))
+
+    def _stage(self, count: int) -> None:
+        while len(self._staged) < count:
+            self._staged.append([np.empty(f.shape, dtype=d.dtype) for f, d in
+                                 zip(self.book.facts, self.book.draws[0], strict=True)])  # fmt: skip
+        for slot in range(count):
+            self.book.mixer.fill(self._staged[slot])
+
+    def _one_round(self, plan: RoundPlan, measured: Measured, number: int, fastest: float, *, spot: bool) -> None:
+        self._stage(measured.slots)
+        outputs: dict[str, list[list[Array]]] = {}
+        order = [self._everyone[i] for i in self.rng.permutation(len(self._everyone))]
+        for contestant in order:
+            must = contestant in (self.candidate, self.checker)
+            slow = self._estimate[contestant.name] > SLOW_FACTOR * fastest
+            if slow and not must and number % SLOW_EVERY:
+                measured.samples[contestant.name].append(None)
+                continue
+            count = self._calls(contestant, plan, measured.slots)
+            for slot in range(count):
+                contestant.fill(slot, self._staged[slot])
+            contestant.arm(range(count), int(self.rng.choice(POISONS)))
+            elapsed = contestant.go() - contestant.round_trip_ns
+            measured.samples[contestant.name].append(max(elapsed / count / 1000, 1e-3))
+            if must:
+                start = time.perf_counter_ns()
+                outputs[contestant.name] = contestant.collect(range(count), copy=False)
+                measured.collect_us[contestant.name].append((time.perf_counter_ns() - start) / count / 1000)
+            if contestant is self.candidate:
+                outputs[contestant.name] = [[np.array(a) for a in one] for one in outputs[contestant.name]]
+                self._check_inputs(count)
+        self._check_round(outputs, spot=spot)
+
+    def _check_inputs(self, count: int) -> None:
+        if self.candidate.trusted:
+            return
+        for slot in range(count):
+            check_intact(self.candidate, slot, self._staged[slot], self.book.workload)
+
+    def _check_round(self, outputs: dict[str, list[list[Array]]], *, spot: bool) -> None:
+        mine = outputs[self.candidate.name]
+        theirs = outputs.get(self.checker.name) if self.checker is not None else None
+        chosen = int(self.rng.integers(len(mine))) if spot else -1
+        for slot, arrays in enumerate(mine):
+            if slot == chosen:
+                self._spots.append(([np.array(a) for a in self._staged[slot]], arrays))
+            if self.candidate.trusted:
+                continue
+            if theirs is not None and self._close(arrays, theirs[slot]):
+                self.tally.checked_calls += 1
+                continue
+            expected = self.book.expect(self._staged[slot], self.weights_seed)
+            check_outputs(arrays, expected, self.book, family="timed", tally=self.tally)
+
+    def _close(self, mine: Sequence[Array], theirs: Sequence[Array]) -> bool:
+        return all(c.holds(a, b) for c, a, b in zip(self.closeness, mine, theirs, strict=True))
+
+    def _singles(self, plan: RoundPlan, measured: Measured) -> None:
+        pair = [self.candidate, *([self.checker] if self.checker else [])]
+        for contestant in pair if plan.singles else []:
+            measured.singles[contestant.name] = []
+        for _ in range(plan.singles):
+            self._stage(1)
+            for contestant in pair:
+                contestant.fill(0, self._staged[0])
+                contestant.arm([0])
+                elapsed = contestant.go() - contestant.round_trip_ns
+                measured.singles[contestant.name].append(max(elapsed / 1000, 1e-3))
+
+
+def run_case(contestant: Contestant, case: Case, book: CaseBook, rng: np.random.Generator, tally: Tally) -> None:
+    """Run a contestant on one correctness case and compare.
+
+    Raises:
+        Rejection, WorkerFailure: it is wrong, or failed.
+    """
+    contestant.ensure_slots(1)
+    contestant.fill(0, case.inputs)
+    contestant.arm([0], int(rng.choice(POISONS)))
+    contestant.go()
+    outputs = contestant.collect([0])[0]
+    if not contestant.trusted:
+        check_intact(contestant, 0, case.inputs, book.workload)
+    check_outputs(outputs, case.expected, book, family=case.family, tally=tally)
+
+
+def check_intact(contestant: Contestant, slot: int, inputs: Sequence[Array], workload: str) -> None:
+    """The inputs must still be what was written.
+
+    Raises:
+        Rejection: they are not.
+    """
+    if contestant.intact(slot, inputs):
+        return
+    message = "the kernel changed its inputs; it may only write its outputs"
+    raise Rejection(Status.CHEATED, Failure(check="inputs", message=message, workload=workload))

@@ -1,0 +1,299 @@
+"""One worker process as the judge sees it: start, ask, time a call, end with everything it started.
+
+Owns process life cycle and the judge's end of the channel. It knows nothing of kernels or references.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import queue
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from kernelwright.errors import JudgeError
+from kernelwright.toolexec.judge.sandbox import Confinement, command, environment
+from kernelwright.toolexec.workers.arena import Arena
+from kernelwright.toolexec.workers.wire import DONE, GO, Closed, LateReply, Wire, WireError, decode
+
+START_TIMEOUT_S = 60.0
+END_TIMEOUT_S = 2.0
+LOG_TAIL = 2000
+
+
+class WorkerFailure(Exception):
+    """A worker did not do what it was asked.
+
+    Args:
+        kind: ``runtime``, ``shape``, ``dtype``, ``cheated``, ``memory``, ``timeout`` or ``died``.
+        message: one line.
+        log: the end of what it printed or of its traceback.
+    """
+
+    def __init__(self, kind: str, message: str, log: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.log = log
+
+
+class Spawner:
+    """Starts processes from one thread that lives as long as this process.
+
+    Workers ask the kernel to end them with their parent, and for that the parent is the *thread* that started them.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._owner = 0
+
+    def popen(self, arguments: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        """subprocess.Popen, from the long-lived thread."""
+        answer: queue.SimpleQueue[subprocess.Popen[bytes] | BaseException] = queue.SimpleQueue()
+
+        def job() -> None:
+            try:
+                answer.put(subprocess.Popen(arguments, **options))
+            except BaseException as error:
+                answer.put(error)
+
+        with self._lock:
+            if self._thread is None or self._owner != os.getpid():
+                self._owner = os.getpid()
+                self._thread = threading.Thread(target=self._loop, name="kernelwright-spawner", daemon=True)
+                self._thread.start()
+        self._jobs.put(job)
+        result = answer.get()
+        if isinstance(result, BaseException):
+            raise result
+        return result
+
+    def _loop(self) -> None:
+        while True:
+            self._jobs.get()()
+
+
+SPAWNER = Spawner()
+
+
+class Worker:
+    """A process in a session of its own, with a private folder, an arena and a channel.
+
+    Args:
+        role: ``kernel``, ``torch`` or ``reference``.
+        confinement: limits and environment.
+        root: folder to make the private folder in.
+    """
+
+    def __init__(self, role: str, confinement: Confinement, root: Path) -> None:
+        self.role = role
+        self.tag = uuid.uuid4().hex
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{role}-", dir=root))
+        for name in ("home", "tmp", "scratch"):
+            (self.folder / name).mkdir()
+        self.arena = Arena.create()
+        self.waited_s = 0.0
+        """Seconds spent waiting for answers."""
+        self._numbers = itertools.count(1)
+        self._ready = False
+        ours, theirs = socket.socketpair()
+        self._wire = Wire(ours)
+        self._log = self.folder / "log"
+        limits = json.dumps(confinement.limits())
+        try:
+            with theirs, self._log.open("ab") as log:
+                self._process = SPAWNER.popen(
+                    command(role, theirs.fileno(), self.arena.descriptor, limits),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    cwd=self.folder / "scratch",
+                    env=environment(self.folder, self.tag, confinement),
+                    pass_fds=(theirs.fileno(), self.arena.descriptor),
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise JudgeError(f"cannot start a worker process: {error}") from error
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def wait_ready(self) -> None:
+        """Wait for its hello.
+
+        Raises:
+            JudgeError: it did not start.
+        """
+        if self._ready:
+            return
+        try:
+            self._receive(time.monotonic() + START_TIMEOUT_S)
+        except (WireError, WorkerFailure) as error:
+            log = self.log_tail()
+            self.close()
+            raise JudgeError(f"a {self.role} worker did not start: {error}", hint=log) from error
+        self._ready = True
+
+    def ready(self) -> bool:
+        """Has it said hello? Does not wait."""
+        if not self._ready:
+            with contextlib.suppress(WireError, WorkerFailure):
+                self._receive(time.monotonic() + 1e-4)
+                self._ready = True
+        return self._ready
+
+    def call(self, op: str, timeout_s: float, **fields: Any) -> dict[str, Any]:
+        """Ask for something and wait for the answer.
+
+        Raises:
+            WorkerFailure: it refused, died, was late, or answered nonsense. After ``died`` and ``timeout`` it is gone.
+        """
+        self.wait_ready()
+        number = next(self._numbers)
+        reply = self._exchange(lambda: self._wire.send({"op": op, "n": number, **fields}), timeout_s)
+        if "error" in reply:
+            log = str(reply.get("trace") or "") or self.log_tail()
+            raise WorkerFailure(str(reply["error"]), str(reply.get("message", ""))[:2000], log[-LOG_TAIL:])
+        if reply.get("n") != number:
+            self.close()
+            raise WorkerFailure("died", "the worker's answers are out of step")
+        return reply
+
+    def go(self, timeout_s: float) -> int:
+        """Run what was armed.
+
+        Returns:
+            Nanoseconds of wall time between sending "go" and having read "done".
+
+        Raises:
+            WorkerFailure: as :meth:`call`.
+        """
+        deadline = time.monotonic() + timeout_s
+        try:
+            start = time.perf_counter_ns()
+            self._wire.send_line(GO)
+            line = self._wire.receive_line(deadline)
+            elapsed = time.perf_counter_ns() - start
+        except WireError as error:
+            raise self._failure(error, timeout_s) from error
+        self.waited_s += elapsed * 1e-9
+        if line != DONE:
+            try:
+                reply = decode(line)
+            except WireError as error:
+                raise self._failure(error, timeout_s) from error
+            log = str(reply.get("trace") or "") or self.log_tail()
+            raise WorkerFailure(
+                str(reply.get("error", "runtime")), str(reply.get("message", ""))[:2000], log[-LOG_TAIL:]
+            )
+        return elapsed
+
+    def pin(self, cores: Iterable[int]) -> None:
+        """Let all its threads run on ``cores`` only."""
+        wanted = set(cores)
+        for task in os.listdir(f"/proc/{self.pid}/task") if wanted else ():
+            with contextlib.suppress(OSError):  # a thread may have ended meanwhile
+                os.sched_setaffinity(int(task), wanted)
+
+    def log_tail(self) -> str:
+        """The end of what it printed."""
+        try:
+            with self._log.open("rb") as stream:
+                stream.seek(0, os.SEEK_END)
+                stream.seek(max(0, stream.tell() - LOG_TAIL))
+                return stream.read().decode("utf-8", "replace").strip()
+        except OSError:
+            return ""
+
+    def close(self) -> None:
+        """End it and everything it started, remove its folder. Idempotent."""
+        self._wire.close()
+        end_tree(self._process, self.tag)
+        self.arena.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _exchange(self, send: Callable[[], None], timeout_s: float) -> dict[str, Any]:
+        start = time.monotonic()
+        try:
+            send()
+            return self._receive(start + timeout_s)
+        except WireError as error:
+            raise self._failure(error, timeout_s) from error
+        finally:
+            self.waited_s += time.monotonic() - start
+
+    def _receive(self, deadline: float) -> dict[str, Any]:
+        return self._wire.receive(deadline)
+
+    def _failure(self, error: WireError, timeout_s: float) -> WorkerFailure:
+        if isinstance(error, LateReply):
+            log = self.log_tail()
+            self.close()
+            return WorkerFailure("timeout", f"no answer within {timeout_s:.1f} s", log)
+        if isinstance(error, Closed):
+            return self._death()
+        log = self.log_tail()
+        self.close()
+        return WorkerFailure("cheated", f"the worker's channel carried something that is no answer: {error}", log)
+
+    def _death(self) -> WorkerFailure:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(END_TIMEOUT_S)
+        code, log = self._process.poll(), self.log_tail()
+        self.close()
+        words = ("bad_alloc", "MemoryError", "can't allocate memory", "Cannot allocate memory", "out of memory")
+        if any(word in log for word in words):
+            return WorkerFailure("memory", "the process ran out of the memory it may use", log)
+        if code is None:
+            return WorkerFailure("died", "the process closed its channel to the judge", log)
+        if code < 0:
+            name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+            kind = "memory" if -code == signal.SIGKILL else "timeout" if -code == signal.SIGXCPU else "died"
+            return WorkerFailure(kind, f"the process was ended by {name}", log)
+        return WorkerFailure("died", f"the process ended by itself with status {code}", log)
+
+
+def end_tree(process: subprocess.Popen[bytes], tag: str) -> None:
+    """Kill a worker's process group, and every process that carries its tag, wherever it moved."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        process.kill()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(END_TIMEOUT_S)
+    for _ in range(3):
+        left = tagged(tag)
+        if not left:
+            return
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def tagged(tag: str) -> list[int]:
+    """Live processes whose environment carries a worker's tag."""
+    mark = f"KERNELWRIGHT_WORKER={tag}".encode()
+    found = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        with contextlib.suppress(OSError):  # not ours to read, or gone
+            if mark in Path("/proc", name, "environ").read_bytes():
+                found.append(int(name))
+    return found

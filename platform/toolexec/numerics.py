@@ -1,0 +1,348 @@
+"""When is a result right? Pure numpy; the judge's own arithmetic, run on bytes that workers handed over.
+
+Owns tolerances and comparison. It must not import torch or run anything of a stranger's.
+
+The rule (its sources: torch._dynamo's ``same`` and FlashAttention's tests, which judge by error ratio):
+the RMS error against float64, relative to the RMS of the reference, may be ``error_ratio`` times the reference's own
+error, or ``rms_floor`` (scaled by the dtype's epsilon); every single element must be within
+``ELEMENT_EPSILONS * eps * rms(|ref|) + rtol * |ref| + ELEMENT_RATIO * (largest own error)``; elements in the outer part of that
+band must not lie together; integers and bools are exact; what is finite stays finite and NaN and Inf keep their places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kernelwright.records import TolerancePolicy
+
+Array = npt.NDArray[Any]
+
+EPSILONS = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+"""dtype -> distance from 1 to the next number."""
+ELEMENT_EPSILONS = 1000.0
+"""k: 1000 float32 epsilons are 1.2e-4 of the result's RMS."""
+ELEMENT_RATIO = 8.0
+"""How many times the reference's own largest error an element may be off."""
+LOW_PRECISION_FLOOR = 1.0
+"""float16 and bfloat16 round to about eps/4 RMS at best; their floor is this many epsilons, not 84."""
+LOW_PRECISION_EPSILONS = 8.0
+"""k of float16 and bfloat16."""
+BLOCK_RUN = 32
+"""So many neighbours in the outer part of the band are a block."""
+BLOCK_PART = 0.25
+"""The outer part of the band begins here."""
+USABLE_ERROR = 2e-5
+"""A float32 reference further than this from float64 makes an input family useless."""
+CHUNK = 1 << 15
+"""Elements compared at a time, so that temporaries stay in the cache."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a result."""
+
+    check: str
+    """``values``, ``finite``, ``non-finite places``, ``exact``, ``block``."""
+    message: str
+    index: tuple[int, ...] = ()
+    got: float | int | bool | None = None
+    expected: float | int | bool | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The outcome for one output tensor."""
+
+    problem: Problem | None
+    error_rms: float
+    """RMS error relative to the RMS of the reference; 0 for integers."""
+    allowed_rms: float
+    largest: float
+    """Largest absolute error."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What one output should be, with what is allowed around it. Made once per case, used for every candidate."""
+
+    exact: Array
+    """float64, or the exact integers."""
+    reference: Array | None
+    """The reference as written (bfloat16 as uint16); None where it and ``exact`` are finite throughout."""
+    dtype: str
+    rms: float
+    """RMS of the finite part of ``exact``."""
+    own_rms: float
+    """The reference's own RMS error, relative."""
+    own_largest: float
+    """Its largest absolute error."""
+
+    @classmethod
+    def of(cls, exact: Array, reference: Array, dtype: str) -> Expected:
+        """Measure the reference's own error.
+
+        Args:
+            exact: result in float64 (or the integers themselves).
+            reference: result as written, in ``dtype``.
+            dtype: torch's name of the output's dtype.
+        """
+        if dtype not in EPSILONS:
+            return cls(reference, None, dtype, 0.0, 0.0, 0.0)
+        exact = np.asarray(exact, dtype=np.float64)
+        with np.errstate(invalid="ignore"):
+            difference = widen(reference, dtype) - exact
+        if bool(np.isfinite(difference).all()):
+            rms, own = root_mean_square(exact), root_mean_square(difference)
+            largest = float(np.abs(difference).max()) if difference.size else 0.0
+            return cls(exact, None, dtype, rms, own / rms if rms > 0 else own, largest)
+        finite = np.isfinite(exact)
+        rms = root_mean_square(exact[finite])
+        difference = np.where(np.isfinite(difference[finite]), difference[finite], np.inf)
+        own = root_mean_square(difference)
+        largest = float(np.abs(difference).max()) if difference.size else 0.0
+        return cls(exact, np.array(reference), dtype, rms, own / rms if rms > 0 else own, largest)
+
+    @property
+    def usable(self) -> bool:
+        """Finite throughout, not all zero, and the reference near float64: a case that can tell right from wrong."""
+        if self.dtype not in EPSILONS:
+            return True
+        limit = max(USABLE_ERROR * EPSILONS[self.dtype] / EPSILONS["float32"], 1e-10)
+        return self.reference is None and self.rms > 0 and self.own_rms <= limit
+
+
+def widen(array: Array, dtype: str) -> npt.NDArray[np.float64]:
+    """The values as float64; ``array`` holds bfloat16 as uint16."""
+    return np.asarray(as_float(array, dtype), dtype=np.float64)
+
+
+def as_float(array: Array, dtype: str) -> Array:
+    """The values as a numpy float array of at least 32 bits (float64 stays)."""
+    if dtype == "bfloat16":
+        return (array.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float32)
+
+
+def narrow(values: Array, dtype: str) -> Array:
+    """Round float values to ``dtype`` in its carrier (bfloat16: uint16, round to nearest even)."""
+    if dtype == "bfloat16":
+        bits = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32)
+        rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
+        return np.where(np.isnan(values), np.uint32(0x7FC0), rounded).astype(np.uint16)
+    with np.errstate(over="ignore"):
+        return np.asarray(values).astype(dtype)
+
+
+def root_mean_square(values: Array) -> float:
+    """sqrt(mean(x^2)); 0 for nothing. Scaled, so that it does not overflow."""
+    if values.size == 0:
+        return 0.0
+    flat = values.reshape(-1)
+    top = float(np.abs(flat).max())
+    if top == 0.0 or not np.isfinite(top):
+        return top
+    scaled = flat / top
+    return top * float(np.sqrt(np.dot(scaled, scaled) / flat.size))
+
+
+def rms_floor(dtype: str, policy: TolerancePolicy) -> float:
+    """RMS-relative error that always passes for ``dtype``."""
+    epsilon = EPSILONS[dtype]
+    floor = policy.rms_floor * epsilon / EPSILONS["float32"]
+    if epsilon > EPSILONS["float32"]:
+        floor = min(floor, LOW_PRECISION_FLOOR * epsilon)
+    return max(floor, 1e-12)
+
+
+def allowed_rms(expected: Expected, policy: TolerancePolicy) -> float:
+    """RMS-relative error that a candidate may have."""
+    return max(policy.error_ratio * expected.own_rms, rms_floor(expected.dtype, policy))
+
+
+def element_band(expected: Expected, policy: TolerancePolicy) -> tuple[float, float]:
+    """``(atol, rtol)`` of the elementwise rule. A looser ``rms_floor`` in the policy widens both alike."""
+    scale = policy.rms_floor / TolerancePolicy().rms_floor
+    epsilon = EPSILONS[expected.dtype]
+    k = ELEMENT_EPSILONS * max(scale, 1.0) if epsilon <= EPSILONS["float32"] else LOW_PRECISION_EPSILONS
+    own = expected.own_largest if np.isfinite(expected.own_largest) else 0.0
+    return k * epsilon * expected.rms + ELEMENT_RATIO * own, k * epsilon
+
+
+def compare(got: Array, expected: Expected, policy: TolerancePolicy, *, propagate: bool = False) -> Comparison:
+    """Judge one output.
+
+    Args:
+        got: the candidate's result, same shape and carrier dtype as the reference's.
+        expected: what it should be.
+        policy: the task's tolerance.
+        propagate: NaN and Inf may occur, where the reference has them.
+    """
+    if expected.dtype not in EPSILONS:
+        return compare_exact(got, expected)
+    quick = _quick(got, expected, policy)
+    return quick if quick is not None else _thorough(got, expected, policy, propagate=propagate)
+
+
+def _quick(got: Array, expected: Expected, policy: TolerancePolicy) -> Comparison | None:
+    """The verdict where nothing is suspicious, in one pass of cache-sized steps; None where a closer look is due."""
+    atol, rtol = element_band(expected, policy)
+    allowed = allowed_rms(expected, policy)
+    flat, exact = got.reshape(-1), expected.exact.reshape(-1)
+    squares = largest = 0.0
+    for start in range(0, flat.size, CHUNK):
+        right = exact[start : start + CHUNK]
+        error = np.abs(widen(flat[start : start + CHUNK], expected.dtype) - right)
+        top = float(error.max())
+        if not top < np.inf:
+            return None
+        largest = max(largest, top)
+        if top > BLOCK_PART * atol and bool((error > BLOCK_PART * (atol + rtol * np.abs(right))).any()):
+            return None
+        squares += float(np.dot(error, error))
+    error_rms = (squares / max(flat.size, 1)) ** 0.5
+    relative = error_rms / expected.rms if expected.rms > 0 else error_rms
+    return Comparison(None, relative, allowed, largest) if relative <= allowed else None
+
+
+def _thorough(got: Array, expected: Expected, policy: TolerancePolicy, *, propagate: bool) -> Comparison:
+    allowed = allowed_rms(expected, policy)
+    values = widen(got, expected.dtype)
+    exact = expected.exact
+    problem = non_finite_problem(values, expected, propagate=propagate)
+    if problem is not None:
+        return Comparison(problem, np.inf, allowed, np.inf)
+    finite = np.isfinite(exact)
+    with np.errstate(invalid="ignore"):
+        error = np.abs(values - exact)
+    error = np.where(finite & np.isfinite(values), error, 0.0)
+    rms_error = root_mean_square(error)
+    relative = rms_error / expected.rms if expected.rms > 0 else rms_error
+    largest = float(error.max()) if error.size else 0.0
+    atol, rtol = element_band(expected, policy)
+    band = atol + rtol * np.abs(np.where(finite, exact, 0.0))
+    excess = error - band
+    if excess.size and float(excess.max()) > 0:
+        wrong = int(np.count_nonzero(excess > 0))
+        return Comparison(values_problem(excess, values, exact, wrong), relative, allowed, largest)
+    if relative > allowed:
+        text = f"RMS error {relative:.2e} of the result's RMS; at most {allowed:.2e} is allowed"
+        where = worst(error)
+        return Comparison(_problem("values", text, where, values, exact), relative, allowed, largest)
+    run = longest_run(error.reshape(-1) > BLOCK_PART * band.reshape(-1))
+    if run >= min(BLOCK_RUN, max(error.size // 4, 2)) and run > 1:
+        text = f"{run} neighbouring elements are all off by more than a quarter of the tolerance: part of it is wrong"
+        return Comparison(_problem("block", text, worst(error), values, exact), relative, allowed, largest)
+    return Comparison(None, relative, allowed, largest)
+
+
+def compare_exact(got: Array, expected: Expected) -> Comparison:
+    """Integers and bools: every element equal."""
+    right = expected.exact
+    different = got != right
+    count = int(np.count_nonzero(different))
+    if count == 0:
+        return Comparison(None, 0.0, 0.0, 0.0)
+    where = tuple(int(i) for i in np.unravel_index(int(np.argmax(different)), different.shape))
+    text = f"{count} of {different.size} elements differ; {expected.dtype} results are compared exactly"
+    difference = np.abs(got.astype(np.float64) - right.astype(np.float64))
+    problem = _problem("exact", text, where, got, right)
+    return Comparison(problem, 1.0, 0.0, float(difference.max()))
+
+
+def non_finite_problem(values: Array, expected: Expected, *, propagate: bool) -> Problem | None:
+    """NaN and Inf: nowhere that the reference is finite, and in the reference's places where it has them."""
+    finite = np.isfinite(values)
+    reference = expected.exact if expected.reference is None else widen(expected.reference, expected.dtype)
+    wanted = np.isfinite(reference)
+    bad = ~finite & wanted
+    if bad.any():
+        where = first(bad)
+        return _problem("finite", f"{int(bad.sum())} of {bad.size} elements are NaN or Inf", where, values, reference)
+    if wanted.all():
+        return None
+    both_nan = np.isnan(values) & np.isnan(reference)
+    wrong = ~wanted & ~(both_nan | (values == reference))
+    if wrong.any():
+        note = "" if propagate else " (this input makes the reference itself non-finite)"
+        text = f"NaN and Inf must stand where the reference has them{note}"
+        return _problem("non-finite places", text, first(wrong), values, reference)
+    return None
+
+
+def values_problem(excess: Array, values: Array, exact: Array, wrong: int) -> Problem:
+    """The message for elements outside the band."""
+    where = worst(excess)
+    text = f"{wrong} of {excess.size} elements are outside the tolerance"
+    return _problem("values", text, where, values, exact)
+
+
+def longest_run(flags: npt.NDArray[np.bool_]) -> int:
+    """Length of the longest run of True in a flat array."""
+    if not flags.any():
+        return 0
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], flags, [False])).astype(np.int8)))
+    return int((edges[1::2] - edges[::2]).max())
+
+
+def worst(values: Array) -> tuple[int, ...]:
+    """Index of the largest element."""
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(values)), values.shape))
+
+
+def first(flags: Array) -> tuple[int, ...]:
+    """Index of the first True."""
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(flags)), flags.shape))
+
+
+def _problem(check: str, text: str, where: tuple[int, ...], values: Array, exact: Array) -> Problem:
+    got, expected = values[where].item(), exact[where].item()
+    place = f"[{', '.join(map(str, where))}]" if where else "the scalar"
+    return Problem(check, f"{text}; worst at {place}: got {got:.9g}, expected {expected:.9g}", where, got, expected)
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """A cheap test of a timed output against another kernel's result on the same inputs."""
+
+    dtype: str
+    allowed: float
+    """RMS-relative difference: both sides' allowed errors together."""
+    element: float
+    """Largest difference, in units of the result's RMS."""
+
+    @classmethod
+    def of(cls, expected: Expected, policy: TolerancePolicy) -> Closeness:
+        """Combined bounds of a candidate and a baseline that was judged like one.
+
+        Args:
+            expected: a case that the baseline was judged on.
+            policy: the task's tolerance.
+        """
+        if expected.dtype not in EPSILONS:
+            return cls(expected.dtype, 0.0, 0.0)
+        atol, rtol = element_band(expected, policy)
+        top = float(np.abs(expected.exact[np.isfinite(expected.exact)]).max()) if expected.exact.size else 0.0
+        unit = expected.rms or 1.0
+        return cls(expected.dtype, 2 * allowed_rms(expected, policy), 2 * (atol + rtol * top) / unit)
+
+    def holds(self, got: Array, other: Array) -> bool:
+        """True when ``got`` is as near to ``other`` as both being right implies; False says nothing certain."""
+        if self.dtype not in EPSILONS:
+            return bool(np.array_equal(got, other))
+        a, b = as_float(got, self.dtype).reshape(-1), as_float(other, self.dtype).reshape(-1)
+        squares = difference = 0.0
+        top = 0.0
+        for start in range(0, a.size, CHUNK):
+            theirs = b[start : start + CHUNK]
+            step = a[start : start + CHUNK] - theirs
+            squares += float(np.dot(theirs, theirs))
+            difference += float(np.dot(step, step))
+            top = max(top, float(step.max()), -float(step.min()))
+        if not np.isfinite(difference) or not np.isfinite(squares):
+            return False
+        rms = (squares / max(a.size, 1)) ** 0.5
+        return top <= self.element * rms and difference**0.5 <= self.allowed * squares**0.5

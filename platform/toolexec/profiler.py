@@ -1,0 +1,81 @@
+"""What limits a candidate, by rule, from its measured time and the machine's ceilings.
+
+Owns the rules; each says its numbers. Reads evaluations and facts, runs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from kernelwright.records import Candidate, Evaluation, Level, Profile, TaskFacts
+from kernelwright.toolexec.floors import Floors
+
+Bottleneck = Literal["memory", "compute", "latency", "overhead", "unknown"]
+CALL_US = {"module": 8.0, "c": 1.0, "pipeline": 3.0}
+"""What calling a kernel of this entry costs, about: interpreter, dispatcher, allocation."""
+NEAR_ROOF = 0.6
+"""At this part of a roof, that roof is what limits."""
+
+
+def profile_of(candidate: Candidate, evaluation: Evaluation, facts: TaskFacts, floors: Floors) -> Profile:
+    """Metrics of the workload that counts most for time, and the bottleneck they show.
+
+    Args:
+        candidate: what was judged.
+        evaluation: its verdict.
+        facts: the task's work.
+        floors: the machine's ceilings.
+    """
+    timed = [w for w in evaluation.workloads if w.latency_us is not None]
+    if not timed:
+        reason = f"nothing was timed: {evaluation.status}"
+        return Profile(candidate_id=candidate.id, level=evaluation.level, reason=reason)
+    chosen = max(timed, key=lambda w: w.latency_us.median if w.latency_us else 0.0)
+    assert chosen.latency_us is not None
+    work = next(w for w in facts.workloads if w.workload == chosen.workload)
+    latency = chosen.latency_us.median
+    metrics = {"latency_us": latency, "call_overhead_share": min(1.0, CALL_US[candidate.entry.value] / latency)}
+    metrics["achieved_gbps"] = work.compulsory_bytes / latency / 1e3
+    metrics["achieved_gflops"] = work.flops / latency / 1e3
+    if work.compulsory_bytes:
+        metrics["flop_per_byte"] = work.flops / work.compulsory_bytes
+    bandwidth = floors.bandwidth_gbps(work.compulsory_bytes)
+    if bandwidth:
+        metrics["memory_roof_gbps"] = bandwidth
+        metrics["of_memory_roof"] = metrics["achieved_gbps"] / bandwidth
+    if floors.gflops:
+        metrics["compute_roof_gflops"] = floors.gflops
+        metrics["of_compute_roof"] = metrics["achieved_gflops"] / floors.gflops
+    bottleneck, reason = rule(metrics)
+    floor = floors.floor_us(chosen.workload)
+    return Profile(
+        candidate_id=candidate.id,
+        level=Level.MEASURED,
+        metrics={k: float(f"{v:.5g}") for k, v in metrics.items() if math.isfinite(v)},
+        bottleneck=bottleneck,
+        reason=f"{chosen.workload}: {reason}",
+        headroom=round(latency / floor, 3) if floor else None,
+    )
+
+
+def rule(metrics: dict[str, float]) -> tuple[Bottleneck, str]:
+    """The bottleneck that the metrics show, and why."""
+    overhead = metrics["call_overhead_share"]
+    memory, compute = metrics.get("of_memory_roof", 0.0), metrics.get("of_compute_roof", 0.0)
+    if overhead > 0.3:
+        return "overhead", f"calling costs about {overhead:.0%} of {metrics['latency_us']:.1f} us"
+    if not memory and not compute:
+        return "unknown", "the machine's ceilings are not known"
+    if memory >= NEAR_ROOF and memory >= compute:
+        return "memory", f"{metrics['achieved_gbps']:.1f} GB/s is {memory:.0%} of the memory roof"
+    if compute >= NEAR_ROOF:
+        return "compute", f"{metrics['achieved_gflops']:.1f} GFLOP/s is {compute:.0%} of the compute roof"
+    ridge = metrics["compute_roof_gflops"] / metrics["memory_roof_gbps"] if memory and compute else 0.0
+    intensity = metrics.get("flop_per_byte", 0.0)
+    if ridge and intensity > ridge:
+        why = f"{intensity:.1f} FLOP a byte is above the ridge at {ridge:.1f}, and {compute:.0%} of the roof is reached"
+        return "compute", why
+    if memory >= 0.25:
+        return "memory", f"{memory:.0%} of the memory roof at {intensity:.1f} FLOP a byte"
+    return "latency", f"only {memory:.0%} of the memory and {compute:.0%} of the compute roof: waiting, not working"

@@ -1,0 +1,195 @@
+"""A judging session: one task loaded, its baselines up, candidates judged one after the other.
+
+Owns the session's life. It implements kernelwright.protocols.EvaluationSession and runs no stranger's code: that is the
+workers'. How one candidate is judged is judge/evaluating.py's.
+"""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernelwright.errors import UnknownName
+from kernelwright.protocols import Device, JudgeSettings, Progress
+from kernelwright.records import (
+    Baseline,
+    Candidate,
+    Depth,
+    Environment,
+    Evaluation,
+    Profile,
+    Task,
+    TaskFacts,
+)
+from kernelwright.toolexec.floors import Floors
+from kernelwright.toolexec.judge.baselines import BaselineSet, cache_key, facts_of
+from kernelwright.toolexec.judge.cases import CaseBook
+from kernelwright.toolexec.judge.device_lock import DeviceLock
+from kernelwright.toolexec.judge.evaluating import Evaluating, Workplace
+from kernelwright.toolexec.judge.judgement import Bench
+from kernelwright.toolexec.judge.opening import open_baselines
+from kernelwright.toolexec.judge.pool import WorkerPool
+from kernelwright.toolexec.judge.reference import Reference
+from kernelwright.toolexec.languages import language
+from kernelwright.toolexec.preflight import examine, refuse_broken
+from kernelwright.toolexec.profiler import profile_of
+
+
+def silent(kind: str, data: Mapping[str, Any]) -> None:
+    """Progress that nobody watches."""
+
+
+class Session:
+    """The judge with one task loaded.
+
+    Args:
+        task: the task.
+        settings: what may be spent.
+        device: where candidates run.
+        lock: held while something is timed.
+        progress: told what happens.
+    """
+
+    def __init__(
+        self, task: Task, settings: JudgeSettings, device: Device, *, lock: DeviceLock, progress: Progress | None
+    ) -> None:
+        self.task = task
+        self.settings = settings
+        self.device = device
+        self.environment: Environment = device.environment(threads=settings.threads)
+        self.facts = TaskFacts(task_id=task.id, workloads=())
+        self._lock = lock
+        self._progress: Progress = progress or silent
+        self._rng = np.random.default_rng([settings.seed, secrets.randbits(64)])
+        self._pool = WorkerPool(threads=settings.threads, memory_limit_gib=settings.memory_limit_gib)
+        self._cache = settings.cache_dir or Path(tempfile.mkdtemp(prefix="cache-", dir=self._pool.root))
+        self._reference: Reference | None = None
+        self._benches: dict[str, Bench] = {}
+        self._set: BaselineSet | None = None
+        self._floors = Floors(self._cache, self.environment, self._pool)
+        self._closed = False
+
+    @property
+    def baselines(self) -> Sequence[Baseline]:
+        """Rows of the baselines table, in the order asked for."""
+        return [self._baselines.records[n] for n in self._baselines.wanted() if n in self._baselines.records]
+
+    @property
+    def best_baseline(self) -> str:
+        """Name of the best one; "" when none could be measured."""
+        return next((b.name for b in self.baselines if b.best), "")
+
+    @property
+    def _baselines(self) -> BaselineSet:
+        assert self._set is not None, "the session was not started"
+        return self._set
+
+    def start(self) -> None:
+        """Load the task, prove and time its baselines, measure ceilings."""
+        say = self._progress
+        say("prepare", {"message": f"loading the reference of {self.task.name}"})
+        seed = int(self._rng.integers(1, 2**31 - 1))
+        reference = self._reference = Reference(self.task, self._pool, self.settings.threads)
+        reference.load(seed)
+        self.environment = self.environment.model_copy(update=reference.about())
+        weights = {w.name: reference.weights(w.name, None) for w in self.task.workloads}
+        books = {w.name: CaseBook(self.task, reference, w.name, self._rng) for w in self.task.workloads}
+        findings = examine(self.task, reference, books)
+        refuse_broken(findings)
+        self._set = BaselineSet(
+            self.task, self.settings, self._pool, reference, weights=weights, cache_dir=self._cache
+        )
+        say("prepare", {"message": "describing the task and building its baselines"})
+        self._open_baselines(books, reference, seed)
+        self.facts = facts_of(self.task, reference)
+        for name, book in books.items():
+            self._benches[name] = Bench(
+                settings=self.settings,
+                pool=self._pool,
+                lock=self._lock,
+                progress=say,
+                rng=self._rng,
+                book=book,
+                described=reference.described[name],
+                weights=weights[name],
+            )
+        with self._lock.held(say):
+            self._floors.load(self.facts)
+        self._pool.refill("kernel")
+
+    def evaluate(
+        self, candidate: Candidate, *, depth: Depth, against: Sequence[str] = (), deadline_s: float | None = None
+    ) -> Evaluation:
+        """Judge one candidate; see :class:`kernelwright.protocols.EvaluationSession`."""
+        known = {b.name for b in self.baselines}
+        for name in against:
+            if name not in known:
+                raise UnknownName("baseline", name, known)
+        if not against:
+            measured = [b.name for b in self.baselines if not b.not_measured]
+            against = measured if depth is Depth.CONFIRMED else [self.best_baseline] if self.best_baseline else []
+        return Evaluating(self._workplace(), candidate, depth, deadline_s).run(list(against))
+
+    def compare(self, candidate: Candidate, other: Candidate, *, depth: Depth) -> Evaluation:
+        """Judge ``candidate`` with ``other`` as its only baseline."""
+        return Evaluating(self._workplace(), candidate, depth, None).run([], other=other)
+
+    def profile(self, candidate: Candidate, evaluation: Evaluation) -> Profile:
+        """Metrics and bottleneck of a candidate that passed."""
+        return profile_of(candidate, evaluation, self.facts, self._floors)
+
+    def export(self, candidate: Candidate) -> str:
+        """A self-contained ModelNew file."""
+        return language(candidate.language.value).export(candidate, self.task, self.facts)
+
+    def close(self) -> None:
+        """End all workers and remove temporary files."""
+        if not self._closed:
+            self._closed = True
+            self._pool.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _workplace(self) -> Workplace:
+        builds = self._cache / "builds"
+        builds.mkdir(parents=True, exist_ok=True)
+        return Workplace(
+            task=self.task,
+            facts=self.facts,
+            settings=self.settings,
+            environment=self.environment,
+            benches=self._benches,
+            baselines=self._baselines,
+            best_baseline=self.best_baseline,
+            floors=self._floors,
+            builds=builds,
+        )
+
+    def _open_baselines(self, books: Mapping[str, CaseBook], reference: Reference, seed: int) -> None:
+        names = self._baselines.wanted()
+        key = cache_key(self.task, self.environment.machine_id, names, self.settings.threads)
+        if self._baselines.load_cached(key):
+            reference.export(seed)
+            for record in self.baselines:
+                self._progress("baseline", {**record.to_json(), "cached": True})
+            return
+        open_baselines(
+            self.task,
+            self._baselines,
+            books,
+            lock=self._lock,
+            threads=self.settings.threads,
+            rng=self._rng,
+            progress=self._progress,
+            meanwhile=lambda: reference.export(seed),
+        )
+        self._baselines.store(key)

@@ -1,0 +1,117 @@
+"""Lines of JSON over a socket, and the two short words of a timed call. Used on both sides.
+
+No pickle: nothing that a worker sends can become code in the judge. A line has a bounded length, every reply repeats
+the number of its request, and whatever does not fit is a WireError.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import time
+from typing import Any
+
+MAX_LINE = 4 << 20
+"""Longest line in bytes; descriptions of exported graphs are the longest honest ones."""
+GO = b"go\n"
+DONE = b"done\n"
+
+
+class WireError(Exception):
+    """The other side sent something that is no message."""
+
+
+class Closed(WireError):
+    """The other side is gone."""
+
+
+class LateReply(WireError):
+    """Nothing came in time."""
+
+
+class Wire:
+    """One end of the channel.
+
+    Args:
+        sock: a connected stream socket; the wire owns it.
+    """
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._socket = sock
+        self._rest = bytearray()
+
+    def fileno(self) -> int:
+        """The descriptor."""
+        return self._socket.fileno()
+
+    def send_line(self, line: bytes) -> None:
+        """Send bytes that end in a newline.
+
+        Raises:
+            Closed: the other side is gone.
+        """
+        try:
+            self._socket.sendall(line)
+        except OSError as error:
+            raise Closed(str(error)) from error
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send one JSON object."""
+        self.send_line(json.dumps(message, separators=(",", ":")).encode() + b"\n")
+
+    def receive_line(self, deadline: float | None = None) -> bytes:
+        """The next line with its newline.
+
+        Args:
+            deadline: ``time.monotonic()`` value to give up at; None waits for ever.
+
+        Raises:
+            Closed, LateReply, WireError: nobody there, nothing in time, or a line that never ends.
+        """
+        while True:
+            end = self._rest.find(b"\n")
+            if end >= 0:
+                line = bytes(self._rest[: end + 1])
+                del self._rest[: end + 1]
+                return line
+            if len(self._rest) > MAX_LINE:
+                raise WireError(f"a line longer than {MAX_LINE} bytes")
+            if deadline is not None:
+                left = deadline - time.monotonic()
+                if left <= 0 or not select.select([self._socket], [], [], left)[0]:
+                    raise LateReply("no reply in time")
+            try:
+                chunk = self._socket.recv(1 << 16)
+            except OSError as error:
+                raise Closed(str(error)) from error
+            if not chunk:
+                raise Closed("the channel was closed")
+            self._rest += chunk
+
+    def receive(self, deadline: float | None = None) -> dict[str, Any]:
+        """The next line as a JSON object.
+
+        Raises:
+            WireError: it is none.
+        """
+        return decode(self.receive_line(deadline))
+
+    def close(self) -> None:
+        """Close this end."""
+        self._socket.close()
+
+
+def decode(line: bytes) -> dict[str, Any]:
+    """A line as a JSON object.
+
+    Raises:
+        WireError: it is none.
+    """
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise WireError(f"not a message: {line[:80]!r}") from error
+    if not isinstance(message, dict):
+        raise WireError(f"not an object: {line[:80]!r}")
+    return message
