@@ -1,0 +1,66 @@
+// g++ -O3 -march=native -shared -fPIC 2_vector_sums.cpp -o vector_sums.so
+//
+// Change: the two sums run in float vectors with four independent accumulators, folded once a row; without them the
+// compiler must add in source order, one addition every four cycles. The variance is still taken around the mean (two
+// passes over a row in cache), so a large common offset does not cancel.
+#include "kernelwright.h"
+#include <cmath>
+#ifndef EPS
+#define EPS 1e-5
+#endif
+#define VL 16
+typedef float vf __attribute__((vector_size(4 * VL), aligned(4), may_alias));
+
+static int64_t numel(const kw_tensor &t) {
+  int64_t n = 1;
+  for (int i = 0; i < t.ndim; i++) n *= t.shape[i];
+  return n;
+}
+
+static inline float fold_sum(vf v) {
+  for (int w = VL / 2; w; w /= 2)
+    for (int k = 0; k < w; k++) v[k] += v[k + w];
+  return v[0];
+}
+
+static float sum_of(const float *x, int64_t n) {
+  vf a[4] = {};
+  int64_t i = 0;
+  for (; i + 4 * VL <= n; i += 4 * VL)
+    for (int k = 0; k < 4; k++) a[k] += *(const vf *)(x + i + k * VL);
+  for (; i + VL <= n; i += VL) a[0] += *(const vf *)(x + i);
+  float tail = 0;
+  for (; i < n; i++) tail += x[i];
+  return fold_sum(a[0] + a[1] + (a[2] + a[3])) + tail;
+}
+
+static float squares_around(const float *x, int64_t n, float mean) {
+  vf a[4] = {};
+  int64_t i = 0;
+  for (; i + 4 * VL <= n; i += 4 * VL)
+    for (int k = 0; k < 4; k++) {
+      const vf d = *(const vf *)(x + i + k * VL) - mean;
+      a[k] += d * d;
+    }
+  for (; i + VL <= n; i += VL) {
+    const vf d = *(const vf *)(x + i) - mean;
+    a[0] += d * d;
+  }
+  float tail = 0;
+  for (; i < n; i++) tail += (x[i] - mean) * (x[i] - mean);
+  return fold_sum(a[0] + a[1] + (a[2] + a[3])) + tail;
+}
+
+extern "C" int kw_run(const kw_tensor *in, kw_tensor *out, const kw_scalar *, kw_workspace *ws, kw_stream) {
+  if (ws->n_in != 3 || ws->n_params != 2 || in[0].dtype != KW_FLOAT32) return 1;
+  const int64_t n = numel(in[1]), rows = n ? numel(in[0]) / n : 0;
+  const float *__restrict weight = (const float *)in[1].data, *__restrict bias = (const float *)in[2].data;
+  for (int64_t r = 0; r < rows; r++) {
+    const float *x = (const float *)in[0].data + r * n;
+    float *__restrict y = (float *)out[0].data + r * n;
+    const float mean = sum_of(x, n) / (float)n;
+    const float scale = 1.0f / sqrtf(squares_around(x, n, mean) / (float)n + (float)EPS);
+    for (int64_t i = 0; i < n; i++) y[i] = (x[i] - mean) * scale * weight[i] + bias[i];
+  }
+  return 0;
+}
