@@ -101,7 +101,7 @@ def format_bytes(count: float) -> str:
     """Bytes in binary units: ``8.0 MiB``."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+            return f"{count:.{0 if unit == 'B' or count == int(count) else 1}f} {unit}"
         count /= 1024
     return f"{count:.1f} TiB"
 

@@ -26,7 +26,7 @@ from kernelwright.records import (
     Trajectory,
     Trial,
 )
-from kernelwright.report.figures import ratio_over, workload_weights
+from kernelwright.report.figures import format_bytes, ratio_over, workload_weights
 
 _THOROUGH = {Depth.SCREEN: 0, Depth.FULL: 1, Depth.CONFIRMED: 2}
 
@@ -39,6 +39,23 @@ class Roofs:
     """Level (``L1``, ``L2``, ``DRAM``) -> bandwidth."""
     compute_gflops: Mapping[str, float] = field(default_factory=dict)
     """Kind (``fp32``) -> rate."""
+
+    @classmethod
+    def measured(cls, gbps: Mapping[int, float], gflops: float) -> Roofs:
+        """Roofs from bandwidths by working set; sizes of nearly one bandwidth become one roof.
+
+        Args:
+            gbps: working set in bytes -> bandwidth, GB/s.
+            gflops: float32 rate; 0 means not measured.
+        """
+        plateaus: list[tuple[int, float]] = []
+        for size, rate in sorted(gbps.items()):
+            if plateaus and rate > 0.75 * plateaus[-1][1]:
+                plateaus[-1] = (size, plateaus[-1][1])
+            else:
+                plateaus.append((size, rate))
+        memory = {f"to {format_bytes(size)}": rate for size, rate in plateaus}
+        return cls(memory_gbps=memory, compute_gflops={"fp32": gflops} if gflops else {})
 
 
 @dataclass(frozen=True)

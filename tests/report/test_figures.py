@@ -70,7 +70,7 @@ def test_durations_bytes_and_counts() -> None:
     assert [format_seconds(s) for s in (0, 0.0004, 0.012, 4.21, 59.7, 74, 3725)] == [
         "0 ms", "< 1 ms", "12 ms", "4.2 s", "1 min 00 s", "1 min 14 s", "1 h 02 min",
     ]  # fmt: skip
-    assert [format_bytes(n) for n in (512, 8 * 2**20, 2**41)] == ["512 B", "8.0 MiB", "2.0 TiB"]
+    assert [format_bytes(n) for n in (512, 8 * 2**20, 2**41)] == ["512 B", "8 MiB", "2.0 TiB"]
     assert [format_count(n, "trial") for n in (0, 1, 2)] == ["no trials", "1 trial", "2 trials"]
 
 

@@ -79,3 +79,11 @@ def test_nothing_to_show_is_none() -> None:
 def test_the_same_run_gives_the_same_picture() -> None:
     first, second = best_so_far_plot(a_blur_run()), best_so_far_plot(a_blur_run())
     assert first == second
+
+
+def test_bandwidths_by_working_set_become_a_roof_a_level() -> None:
+    gbps = {1 << 14: 310.0, 1 << 16: 300.0, 1 << 18: 150.0, 1 << 20: 140.0, 1 << 26: 30.0, 1 << 28: 25.0}
+    roofs = Roofs.measured(gbps, 118.0)
+    assert roofs.memory_gbps == {"to 64 KiB": 310.0, "to 1 MiB": 150.0, "to 256 MiB": 30.0}
+    assert roofs.compute_gflops == {"fp32": 118.0}
+    assert Roofs.measured({}, 0.0) == Roofs()
