@@ -1,7 +1,6 @@
 # expect: PASSED
 # task: gelu_chain
 # habit: in-place operators on buffers of its own
-import torch
 import torch.nn as nn
 
 

@@ -7,7 +7,7 @@ import torch
 import torch.nn as nn
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def row_blocks(rows, columns):
     step = max(1, 32768 // columns)
     return tuple((at, min(at + step, rows)) for at in range(0, rows, step))

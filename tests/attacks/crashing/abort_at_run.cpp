@@ -1,0 +1,11 @@
+// expect: RUNTIME_ERROR
+// task: row_softmax
+// Fails an assertion.
+#include <cstdlib>
+
+#include "kernelwright.h"
+
+int kw_run(const kw_tensor *in, kw_tensor *out, const kw_scalar *, kw_workspace *, kw_stream) {
+  if (in[0].ndim + out[0].ndim) abort();
+  return 0;
+}

@@ -1,0 +1,25 @@
+# expect: CHEATED RUNTIME_ERROR TIMEOUT OUT_OF_MEMORY
+# task: row_softmax
+# Sends one line of 64 MB.
+import os
+import stat
+
+import torch
+import torch.nn as nn
+
+
+def channels():
+    for fd in range(3, 256):
+        try:
+            if stat.S_ISSOCK(os.fstat(fd).st_mode):
+                yield fd
+        except OSError:
+            continue
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        out = torch.softmax(x, dim=1)
+        for fd in channels():
+            os.write(fd, b"x" * (1 << 26))
+        return out

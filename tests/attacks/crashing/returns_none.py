@@ -1,0 +1,9 @@
+# expect: RUNTIME_ERROR WRONG_SHAPE WRONG_DTYPE CHEATED
+# task: row_softmax
+# Returns nothing.
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return None

@@ -1,0 +1,25 @@
+# expect: CHEATED RUNTIME_ERROR
+# task: row_softmax
+# Closes the channel for writing.
+import os
+import stat
+
+import torch
+import torch.nn as nn
+
+
+def channels():
+    for fd in range(3, 256):
+        try:
+            if stat.S_ISSOCK(os.fstat(fd).st_mode):
+                yield fd
+        except OSError:
+            continue
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        out = torch.softmax(x, dim=1)
+        for fd in channels():
+            __import__("socket").socket(fileno=os.dup(fd)).shutdown(1)
+        return out
