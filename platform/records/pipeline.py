@@ -10,6 +10,7 @@ An expression is nested JSON:
     ["load", name, [i0, i1, ...]]       an element of a buffer or Func, innermost index first
     ["select", cond, a, b]              a where cond, else b      ["call", "exp", e, ...]  a function of EXPRESSIONS
     ["add", a, b] ...                   an operator               ["likely", e]      e, expected in the inner region
+    ["undef", dtype]                    no value: the updates define every point that is read
 
 Loop variables and index arithmetic are int32. Integer ``div`` and ``mod`` round down (Euclidean for positive
 divisors); ``truncdiv`` and ``truncmod`` round towards zero.
@@ -28,10 +29,10 @@ Expression = Any
 """Nested JSON as described above; kept as plain lists so that files stay short and readable."""
 
 OPERATORS: dict[str, int] = {
-    **dict.fromkeys(("add", "sub", "mul", "div", "mod", "truncdiv", "truncmod", "min", "max"), 2),
+    **dict.fromkeys(("add", "sub", "mul", "div", "floordiv", "truncdiv", "mod", "truncmod", "min", "max"), 2),
     **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "and", "or", "bitand", "bitor", "bitxor"), 2),
     **dict.fromkeys(("shl", "shr"), 2),
-    **dict.fromkeys(("neg", "not", "abs", "likely"), 1),
+    **dict.fromkeys(("neg", "not", "bitnot", "abs", "likely"), 1),
     "select": 3,
     "clamp": 3,
 }
@@ -97,10 +98,13 @@ class PipelineBuffer(Record):
     """A tensor that comes in, in its place of the `c` entry: inputs first, then parameters and buffers."""
 
     name: str
-    kind: Literal["input", "parameter"]
+    kind: Literal["input", "parameter", "constant"]
+    """A constant is part of the algorithm: it holds its ``values``, is flat, and stands behind all others."""
     dtype: str
     shape: tuple[int, ...]
     """As torch writes it, outermost first; contiguous."""
+    values: tuple[float | int | bool | str, ...] = ()
+    """Elements of a constant; infinities and NaN as strings. () for what comes in."""
 
 
 class Pipeline(Record):
@@ -184,6 +188,6 @@ def check_expression(expression: Expression) -> None:
         elif kind == "cast" or kind == "const":
             good = operands == 2
         else:
-            good = kind in ("var", "rvar") and operands == 1 and isinstance(node[1], str)
+            good = kind in ("var", "rvar", "undef") and operands == 1 and isinstance(node[1], str)
         if not good:
             raise ValueError(f"not an expression of a pipeline: {str(node)[:120]}")
