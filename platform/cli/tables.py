@@ -253,7 +253,8 @@ def tasks_text(rows: Sequence[Any], *, columns: int | None = None) -> str:
         return "no tasks found"
     table = grid("task", "shelf", "path", flexible=("path",))
     for row in rows:
-        table.add_row(words(row.name), words(row.shelf, "dim"), words(str(row.path), "dim"))
+        path = "" if row.shelf == "shipped" else str(row.path)  # where pip put it helps nobody
+        table.add_row(words(row.name), words(row.shelf, "dim"), words(path, "dim"))
     return as_text([table], columns=columns)
 
 

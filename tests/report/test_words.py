@@ -75,6 +75,12 @@ def test_a_failure_says_where_and_by_how_much() -> None:
     )
 
 
+def test_a_failure_says_nothing_twice() -> None:
+    failure = Failure(check="values", message="worst: got 0, expected 1, on outlier inputs", workload="w",
+                      family="outlier", index=(1,), got=0, expected=1)  # fmt: skip
+    assert failure_words(failure) == "worst: got 0, expected 1, on outlier inputs; workload w"
+
+
 def test_prediction_beside_measurement() -> None:
     assert prediction_words(1.3, a_ratio(1.36)) == "Predicted 1.30x, measured 1.36x [1.34, 1.38]"
     assert prediction_words(None, None) == "No prediction, not measured"
