@@ -1,7 +1,7 @@
 """The machine's limits: bandwidth by working-set size, float32 rate, and the floor they put under a task.
 
-Owns the ceilings' cache. floor = max(compulsory bytes / bandwidth of the cache level the working set fits, FLOPs / rate).
-The byte floor is hard (faster is not believed); the FLOP floor is soft, since algebra may remove FLOPs.
+Owns the ceilings' cache. floor = max(compulsory bytes / bandwidth of the cache level the working set fits, FLOPs /
+rate). The byte floor is hard (faster is not believed); the FLOP floor is soft, since algebra may remove FLOPs.
 """
 
 from __future__ import annotations

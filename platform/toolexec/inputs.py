@@ -103,6 +103,19 @@ def integer_family(family: str, base: Array, domain: Domain, rng: np.random.Gene
     return values.astype(base.dtype)
 
 
+def nudged(inputs: Sequence[Array], facts: Sequence[InputFacts], rng: np.random.Generator) -> list[Array]:
+    """The inputs with every float moved by at most one unit in the last place."""
+    moved = []
+    for fact, array in zip(facts, inputs, strict=True):
+        if fact.dtype not in EPSILONS:
+            moved.append(array)
+            continue
+        values = np.asarray(as_float(array, fact.dtype), dtype=np.float64)
+        factor = 1.0 + EPSILONS[fact.dtype] * rng.uniform(-1, 1, size=array.shape)
+        moved.append(narrow(clip(values * factor, fact.domain), fact.dtype))
+    return moved
+
+
 def make_family(
     family: str, draw: Sequence[Array], facts: Sequence[InputFacts], rng: np.random.Generator
 ) -> list[Array] | None:
@@ -161,7 +174,7 @@ class Mixer:
             if fact.domain.structure == "rows" and source.ndim and other != base:
                 rows = source.shape[0]
                 if rows not in masks:
-                    masks[rows] = self._rng.random(rows) < 0.5
+                    masks[rows] = np.asarray(self._rng.random(rows) < 0.5)
                 target[masks[rows]] = self._draws[other][i][masks[rows]]
 
     def _roll(self, source: Array, other: Array, target: Array) -> None:

@@ -1,5 +1,4 @@
-"""Is a task fit to be judged? Its reference must be finite, repeatable and exact enough, and its tolerance must reject what
-is plainly wrong.
+"""Is a task fit to be judged? Its reference must be finite and repeatable, its tolerance must reject what is wrong.
 
 Owns the checks of references and the negative controls. Findings are data; only a broken reference or a task whose
 tolerance accepts nonsense is refused.
@@ -159,15 +158,25 @@ def control_findings(task: Task, book: CaseBook, cases: Sequence[Case]) -> Itera
     for j, fact in enumerate(book.facts):
         controls[f"input {fact.name} passed through"] = lambda case, i, j=j: passed_through(case, i, j)  # type: ignore[misc]
     for name, make in controls.items():
-        told = [accepted(task, case, make) for case in cases]
-        made = [t for t in told if t is not None]
-        if not made:
+        verdict = accepted_everywhere(task, cases, make)
+        if verdict is None:
             continue
-        if all(made):
+        if verdict:
             outcome: Literal["note", "unfit"] = "unfit" if name in MUST_REJECT else "note"
             yield Finding(check="control", outcome=outcome, message=f"accepts {name}", workload=book.workload)
         else:
             yield Finding(check="control", outcome="ok", message=f"rejects {name}", workload=book.workload)
+
+
+def accepted_everywhere(task: Task, cases: Sequence[Case], make: Callable[[Case, int], Array | None]) -> bool | None:
+    """Would the control pass on every case on which it can be made? None where there is none."""
+    verdict: bool | None = None
+    for case in cases:
+        told = accepted(task, case, make)
+        if told is False:
+            return False
+        verdict = told if told is not None else verdict
+    return verdict
 
 
 def accepted(task: Task, case: Case, make: Callable[[Case, int], Array | None]) -> bool | None:

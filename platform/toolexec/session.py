@@ -31,7 +31,7 @@ from kernelwright.toolexec.judge.baselines import BaselineSet, cache_key, facts_
 from kernelwright.toolexec.judge.cases import CaseBook
 from kernelwright.toolexec.judge.device_lock import DeviceLock
 from kernelwright.toolexec.judge.evaluating import Evaluating, Workplace
-from kernelwright.toolexec.judge.judgement import Bench
+from kernelwright.toolexec.judge.judgement import Bench, role_of
 from kernelwright.toolexec.judge.opening import open_baselines
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.reference import Reference
@@ -101,9 +101,7 @@ class Session:
         books = {w.name: CaseBook(self.task, reference, w.name, self._rng) for w in self.task.workloads}
         findings = examine(self.task, reference, books)
         refuse_broken(findings)
-        self._set = BaselineSet(
-            self.task, self.settings, self._pool, reference, weights=weights, cache_dir=self._cache
-        )
+        self._set = BaselineSet(self.task, self.settings, self._pool, reference, weights=weights, cache_dir=self._cache)
         say("prepare", {"message": "describing the task and building its baselines"})
         self._open_baselines(books, reference, seed)
         self.facts = facts_of(self.task, reference)
@@ -133,11 +131,11 @@ class Session:
         if not against:
             measured = [b.name for b in self.baselines if not b.not_measured]
             against = measured if depth is Depth.CONFIRMED else [self.best_baseline] if self.best_baseline else []
-        return Evaluating(self._workplace(), candidate, depth, deadline_s).run(list(against))
+        return self._refilled(Evaluating(self._workplace(), candidate, depth, deadline_s).run(list(against)), candidate)
 
     def compare(self, candidate: Candidate, other: Candidate, *, depth: Depth) -> Evaluation:
         """Judge ``candidate`` with ``other`` as its only baseline."""
-        return Evaluating(self._workplace(), candidate, depth, None).run([], other=other)
+        return self._refilled(Evaluating(self._workplace(), candidate, depth, None).run([], other=other), candidate)
 
     def profile(self, candidate: Candidate, evaluation: Evaluation) -> Profile:
         """Metrics and bottleneck of a candidate that passed."""
@@ -158,6 +156,11 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _refilled(self, evaluation: Evaluation, candidate: Candidate) -> Evaluation:
+        """Start a spare process for the next candidate, now that nothing is timed."""
+        self._pool.refill(role_of(candidate))
+        return evaluation
 
     def _workplace(self) -> Workplace:
         builds = self._cache / "builds"

@@ -38,9 +38,7 @@ def interval(values: Sequence[float]) -> Interval:
 
 def log_ratios(candidate: Sequence[float | None], baseline: Sequence[float | None]) -> list[float]:
     """log(baseline / candidate) of the rounds in which both took part."""
-    return [
-        math.log(b / c) for c, b in zip(candidate, baseline, strict=True) if c is not None and b is not None
-    ]
+    return [math.log(b / c) for c, b in zip(candidate, baseline, strict=True) if c is not None and b is not None]
 
 
 def ratio(logs: Sequence[float], against: str) -> Ratio:
@@ -69,7 +67,8 @@ def combined(logs: Mapping[str, Sequence[float]], weights: Mapping[str, float], 
         against: the baseline's name.
     """
     total = sum(weights[w] for w in logs)
-    parts, value = [], 0.0
+    parts: list[npt.NDArray[np.float64]] = []
+    value = 0.0
     for workload, samples in logs.items():
         array = np.asarray(samples, dtype=np.float64)
         share = weights[workload] / total

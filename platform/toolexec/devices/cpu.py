@@ -114,4 +114,3 @@ def judge_cores(threads: int) -> tuple[int, ...]:
     """Cores that stay for the judge while something is measured; () when nothing is pinned."""
     measuring = measuring_cores(threads)
     return tuple(c for c in allowed_cores() if c not in measuring) if measuring else ()
-

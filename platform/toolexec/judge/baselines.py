@@ -25,7 +25,7 @@ from kernelwright.records import (
     TaskFacts,
     content_hash,
 )
-from kernelwright.toolexec.judge.contestant import Contestant
+from kernelwright.toolexec.judge.contestant import BaselineFailed, Contestant
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.reference import Reference
 from kernelwright.toolexec.judge.worker import Worker, WorkerFailure
@@ -216,10 +216,11 @@ class BaselineSet:
         start = time.monotonic()
         try:
             built = self._torch(name) if name in TORCH_BASELINES else self._start_kernel(name)
-        except WorkerFailure as failure:
+        except (WorkerFailure, BaselineFailed) as error:
+            failure = error.failure if isinstance(error, BaselineFailed) else error
             if failure.kind == "timeout":
-                raise NotMeasured(f"took more than {COMPILE_LIMIT_S:.0f} s") from failure
-            raise NotMeasured(failure.message[:300]) from failure
+                raise NotMeasured(f"took more than {COMPILE_LIMIT_S:.0f} s") from error
+            raise NotMeasured(failure.message[:300]) from error
         built.build_s = time.monotonic() - start
         return built
 
@@ -280,7 +281,7 @@ class BaselineSet:
                 built.workers.append(worker)
                 spec = self._reference.described[workload.name].spec(candidate, made.artifact, self.settings.threads)
                 built.contestants[workload.name] = self._bring_up(
-                    Contestant(name, worker, workload.name, spec, trusted=False), workload.name
+                    Contestant(name, worker, workload.name, spec, trusted=True), workload.name
                 )
         except BaseException:
             self.stop_built(built)
@@ -301,4 +302,3 @@ def facts_of(task: Task, reference: Reference) -> TaskFacts:
 def cache_key(task: Task, machine_id: str, names: Sequence[str], threads: int) -> str:
     """Names the cached baselines of a task on a machine."""
     return content_hash([VERSION, task.id, machine_id, sorted(names), threads])
-

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,20 @@ PAGE = 4096
 LIMIT_S = 60.0
 
 
+class BaselineFailed(Exception):
+    """A baseline's process failed while a candidate was judged: not the candidate's fault.
+
+    Args:
+        name: which baseline.
+        failure: what its worker did.
+    """
+
+    def __init__(self, name: str, failure: WorkerFailure) -> None:
+        super().__init__(f"the baseline {name} failed: {failure.message}")
+        self.name = name
+        self.failure = failure
+
+
 class Contestant:
     """A loaded kernel.
 
@@ -28,7 +43,7 @@ class Contestant:
         worker: its process.
         key: the kernel's key in that process.
         spec: what it was loaded from.
-        trusted: a baseline; its inputs are not checked for changes.
+        trusted: a baseline; that it fails is no candidate's fault.
     """
 
     def __init__(self, name: str, worker: Worker, key: str, spec: LoadSpec, *, trusted: bool) -> None:
@@ -39,6 +54,8 @@ class Contestant:
         self.trusted = trusted
         self.limit_s = LIMIT_S
         """Longest time for one answer."""
+        self.budget_s = math.inf
+        """How long the judge waits for it altogether."""
         self.deadline = math.inf
         """``time.monotonic()`` after which nothing is waited for any more."""
         self.slots = 0
@@ -49,9 +66,20 @@ class Contestant:
         self._output_places: list[list[int]] = []
 
     @property
+    def keeps_inputs(self) -> bool:
+        """Must it leave its inputs as they are? The reference's own module may write to them."""
+        return "mode" not in self.spec.options
+
+    @property
     def timeout_s(self) -> float:
         """Seconds that the next answer may take."""
-        return max(0.05, min(self.limit_s, self.deadline - time.monotonic()))
+        left = min(self.budget_s - self.worker.waited_s, self.deadline - time.monotonic())
+        return max(0.05, min(self.limit_s, left))
+
+    @property
+    def spent(self) -> bool:
+        """Is its time up?"""
+        return self.worker.waited_s >= self.budget_s or time.monotonic() >= self.deadline
 
     def load(self) -> None:
         """Load it.
@@ -59,7 +87,7 @@ class Contestant:
         Raises:
             WorkerFailure: it cannot be loaded.
         """
-        self.worker.call("load", self.timeout_s, key=self.key, spec=self.spec.to_json())
+        self._ask("load", key=self.key, spec=self.spec.to_json())
 
     def set_weights(self, weights: Sequence[Array]) -> None:
         """Hand over the weights (once)."""
@@ -68,11 +96,11 @@ class Contestant:
         for at, spec, array in zip(places, self.spec.parameters, weights, strict=True):
             np.copyto(self.worker.arena.array(at, spec), array)
         self._start = -(-end // PAGE) * PAGE
-        self.worker.call("weights", self.timeout_s, key=self.key, at=places)
+        self._ask("weights", key=self.key, at=places)
 
     def prepare(self) -> bool:
         """Let it pack its weights; True when it has something to pack."""
-        return bool(self.worker.call("prepare", self.timeout_s, key=self.key)["prepared"])
+        return bool(self._ask("prepare", key=self.key)["prepared"])
 
     def ensure_slots(self, count: int) -> None:
         """Have at least ``count`` bound slots."""
@@ -90,7 +118,7 @@ class Contestant:
             places = zip(self._input_places[slot], self.spec.inputs, strict=True)
             self._inputs.append([arena.array(at, spec) for at, spec in places])
         fresh = [[slot, self._input_places[slot]] for slot in range(self.slots, count)]
-        self.worker.call("bind", self.timeout_s, key=self.key, slots=fresh)
+        self._ask("bind", key=self.key, slots=fresh)
         self.slots = count
 
     def fill(self, slot: int, inputs: Sequence[Array]) -> None:
@@ -100,11 +128,14 @@ class Contestant:
 
     def arm(self, slots: Sequence[int], poison: int = 0xFF) -> None:
         """Poison the slots' outputs and say which slots the next go runs."""
-        self.worker.call("arm", self.timeout_s, key=self.key, slots=list(slots), poison=poison)
+        self._ask("arm", key=self.key, slots=list(slots), poison=poison)
 
     def go(self) -> int:
         """Run what was armed; nanoseconds of wall time, round trip included."""
-        return self.worker.go(self.timeout_s)
+        try:
+            return self.worker.go(self.timeout_s)
+        except WorkerFailure as failure:
+            raise self._blame(failure) from failure
 
     def collect(self, slots: Sequence[int], *, copy: bool = True) -> list[list[Array]]:
         """Outputs of the slots.
@@ -117,7 +148,7 @@ class Contestant:
             WorkerFailure: of kind ``shape`` or ``dtype`` when they do not look as they must.
         """
         places = [self._output_places[s] for s in slots]
-        told = self.worker.call("collect", self.timeout_s, key=self.key, slots=list(slots), at=places)
+        told = self._ask("collect", key=self.key, slots=list(slots), at=places)
         if "mismatch" in told:
             raise self._mismatch(told["mismatch"])
         arena = self.worker.arena
@@ -146,10 +177,19 @@ class Contestant:
             best = min(best, self.go() - self.round_trip_ns)
         return max(best, 200.0)
 
+    def _ask(self, op: str, **fields: Any) -> dict[str, Any]:
+        try:
+            return self.worker.call(op, self.timeout_s, **fields)
+        except WorkerFailure as failure:
+            raise self._blame(failure) from failure
+
+    def _blame(self, failure: WorkerFailure) -> Exception:
+        return BaselineFailed(self.name, failure) if self.trusted else failure
+
     def _grow(self, end: int) -> None:
         if end > self.worker.arena.size:
             self.worker.arena.grow(end)
-            self.worker.call("arena", self.timeout_s, size=end)
+            self._ask("arena", size=end)
 
     def _mismatch(self, found: object) -> WorkerFailure:
         wanted = [(t.dtype, tuple(t.shape)) for t in self.spec.outputs]

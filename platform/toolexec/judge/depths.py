@@ -34,9 +34,7 @@ DEPTHS: dict[Depth, Thoroughness] = {
         random_weights=(),
         repeats=1,
         fresh_cases=False,
-        plan=RoundPlan(
-            StopRule(min_rounds=5, max_rounds=15, width=0.05, budget_s=0.35, check_every=2), 1000.0, 1
-        ),
+        plan=RoundPlan(StopRule(min_rounds=5, max_rounds=15, width=0.05, budget_s=0.35, check_every=2), 1000.0, 1),
         timeout_factor=0.25,
         control=False,
     ),

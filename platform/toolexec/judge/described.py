@@ -38,11 +38,8 @@ class Described:
             for kind in ("inputs", "parameters", "outputs")
         )
         scalars = tuple(told["scalars"])
-        arguments = [
-            ArgumentFacts(name=t.name, kind=kind, dtype=t.dtype, shape=t.shape)
-            for kind, tensors in (("input", inputs), ("parameter", parameters))
-            for t in tensors
-        ]
+        arguments = [ArgumentFacts(name=t.name, kind="input", dtype=t.dtype, shape=t.shape) for t in inputs]
+        arguments += [ArgumentFacts(name=t.name, kind="parameter", dtype=t.dtype, shape=t.shape) for t in parameters]
         arguments += [
             ArgumentFacts(name=f"scalar{i}", kind="scalar", value=v if math.isfinite(v) else None)
             for i, v in enumerate(scalars)
@@ -59,9 +56,7 @@ class Described:
         )
         init = told["init_args"]
         init_args = None if init is None else tuple(init)
-        return cls(
-            facts, inputs, parameters, outputs, scalars, told["call"], init_args, bool(told["may_alias"])
-        )
+        return cls(facts, inputs, parameters, outputs, scalars, told["call"], init_args, bool(told["may_alias"]))
 
     def spec(self, candidate: Candidate, artifact: Path, threads: int) -> LoadSpec:
         """LoadSpec of a candidate."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,14 +23,15 @@ class DeviceLock:
         self._lock = FileLock(str(path))
 
     @contextmanager
-    def held(self, progress: Progress) -> Iterator[None]:
-        """Hold it; says so once when another process has it."""
+    def held(self, progress: Progress) -> Iterator[float]:
+        """Hold it; says so once when another process has it. Yields the seconds waited."""
+        start = time.monotonic()
         try:
             self._lock.acquire(timeout=0.05)
         except Timeout:
             progress("waiting", {"message": "waiting for another run to finish measuring"})
             self._lock.acquire()
         try:
-            yield
+            yield time.monotonic() - start
         finally:
             self._lock.release()

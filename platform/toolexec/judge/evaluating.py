@@ -5,6 +5,7 @@ Owns the steps over all workloads and the bookkeeping of where the time went. Th
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -13,15 +14,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kernelwright.errors import UnknownName
+from kernelwright.errors import JudgeError, UnknownName
 from kernelwright.protocols import JudgeSettings
 from kernelwright.records import Candidate, Depth, Environment, Evaluation, Failure, Level, Status, Task, TaskFacts
 from kernelwright.toolexec.floors import Floors
 from kernelwright.toolexec.judge import verdict
 from kernelwright.toolexec.judge.baselines import TORCH_BASELINES, BaselineSet, NotMeasured
-from kernelwright.toolexec.judge.contestant import Contestant
+from kernelwright.toolexec.judge.contestant import BaselineFailed, Contestant
 from kernelwright.toolexec.judge.depths import DEPTHS
-from kernelwright.toolexec.judge.judgement import Bench, Outcome, hosted, judge, prove
+from kernelwright.toolexec.judge.judgement import Allowance, Bench, Outcome, hosted, judge, prove
 from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.judge.sandbox import tier
 from kernelwright.toolexec.languages import language
@@ -63,7 +64,7 @@ class Evaluating:
         place: what the session lends.
         candidate: what is judged.
         depth: how thoroughly.
-        deadline_s: wall time; None means the depth's own limit.
+        deadline_s: wall time for everything; None means no limit but the depth's own per process.
     """
 
     def __init__(self, place: Workplace, candidate: Candidate, depth: Depth, deadline_s: float | None) -> None:
@@ -72,7 +73,7 @@ class Evaluating:
         self.depth = depth
         self.thorough = DEPTHS[depth]
         limit = place.settings.timeout_s * self.thorough.timeout_factor
-        self.deadline = time.monotonic() + (limit if deadline_s is None else deadline_s)
+        self.allowance = Allowance(limit, math.inf if deadline_s is None else time.monotonic() + deadline_s)
         self.clock = Clocked()
         self.outcomes: list[Outcome] = []
 
@@ -86,7 +87,7 @@ class Evaluating:
                 for workload in self.place.task.workloads:
                     artifact = artifacts[workload.name]
                     rival = (other, others[workload.name]) if other is not None else None
-                    self.outcomes.append(self._judge(workload.name, artifact, against, rival))
+                    self.outcomes.append(self._judge_twice(workload.name, artifact, against, rival))
             finally:
                 self.clock.measure_s = time.monotonic() - start
             return self._passed()
@@ -103,7 +104,7 @@ class Evaluating:
         artifacts: dict[str, Path] = {}
         try:
             for workload in self.place.task.workloads:
-                left = min(self.place.settings.build_timeout_s, max(self.deadline - time.monotonic(), 0.1))
+                left = min(self.place.settings.build_timeout_s, max(self.allowance.deadline - time.monotonic(), 0.1))
                 built = made.build(
                     candidate, self.place.facts, workload=workload.name, folder=self.place.builds, timeout_s=left
                 )
@@ -117,6 +118,20 @@ class Evaluating:
         finally:
             self.clock.build_s += time.monotonic() - start
         return artifacts
+
+    def _judge_twice(
+        self, workload: str, artifact: Path, against: Sequence[str], rival: tuple[Candidate, Path] | None
+    ) -> Outcome:
+        """Judge; once more with a fresh baseline where one failed on the way."""
+        try:
+            return self._judge(workload, artifact, against, rival)
+        except BaselineFailed as failed:
+            self.place.baselines.stop(failed.name)
+        try:
+            return self._judge(workload, artifact, against, rival)
+        except BaselineFailed as failed:
+            self.place.baselines.stop(failed.name)
+            raise JudgeError(str(failed), hint=failed.failure.log[-800:]) from failed
 
     def _judge(
         self, workload: str, artifact: Path, against: Sequence[str], rival: tuple[Candidate, Path] | None
@@ -136,7 +151,7 @@ class Evaluating:
                 thorough=self.thorough,
                 baselines=beside,
                 checker=checker,
-                deadline=self.deadline,
+                allowance=self.allowance,
             )
         floor = self.place.floors.byte_floor_us(workload)
         try:
@@ -149,14 +164,13 @@ class Evaluating:
     def _rival(self, bench: Bench, rival: tuple[Candidate, Path], stack: ExitStack) -> Contestant:
         other, artifact = rival
         try:
-            contestant, _ = stack.enter_context(hosted(bench, other, artifact, bench.weights, self.deadline))
+            contestant, _ = stack.enter_context(hosted(bench, other, artifact, bench.weights, self.allowance))
             prove(bench, contestant, self.thorough.families[:2], seed=None, fresh=False)
         except Rejection as rejection:
             told = rejection.failure.model_copy(
                 update={"message": f"the other candidate did not pass: {rejection.failure.message}"}
             )
             raise Rejection(rejection.status, told) from rejection
-        contestant.trusted = True
         if other.id == self.candidate.id:
             contestant.name += "-again"
         return contestant
@@ -180,9 +194,7 @@ class Evaluating:
 
     def _passed(self) -> Evaluation:
         floors = {w.name: self.place.floors.floor_us(w.name) for w in self.place.task.workloads}
-        drawn = verdict.draw_up(
-            self.place.task, self.candidate.id, self.outcomes, floors, self.place.best_baseline
-        )
+        drawn = verdict.draw_up(self.place.task, self.candidate.id, self.outcomes, floors, self.place.best_baseline)
         prepared = [o.prepare_us for o in self.outcomes if o.prepare_us is not None]
         return self._evaluation(
             Status.PASSED,
@@ -196,9 +208,7 @@ class Evaluating:
             raw=verdict.raw_samples(self.outcomes),
         )
 
-    def _evaluation(
-        self, status: Status, level: Level, *, notes: Sequence[str] = (), **fields: Any
-    ) -> Evaluation:
+    def _evaluation(self, status: Status, level: Level, *, notes: Sequence[str] = (), **fields: Any) -> Evaluation:
         return Evaluation(
             candidate_id=self.candidate.id,
             task_id=self.place.task.id,
@@ -215,4 +225,3 @@ class Evaluating:
             own_s=round(self.clock.own_s(), 4),
             **fields,
         )
-

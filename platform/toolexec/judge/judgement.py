@@ -5,6 +5,7 @@ Owns the order of these steps and the candidate's processes. The verdict over al
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -32,6 +33,16 @@ from kernelwright.toolexec.statistics import bootstrap_medians
 MAX_SEED = 2**31 - 1
 SINGLE_SLACK_US = 100.0
 """A call on its own may cost this much more than a looped one (waking up, cold caches) before it is suspicious."""
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """The time that a candidate has."""
+
+    budget_s: float
+    """How long the judge waits for one of its processes altogether."""
+    deadline: float = math.inf
+    """``time.monotonic()`` at which the caller wants an answer."""
 
 
 @dataclass
@@ -82,7 +93,7 @@ def role_of(candidate: Candidate) -> str:
 
 @contextmanager
 def hosted(
-    bench: Bench, candidate: Candidate, artifact: Path, weights: Sequence[Array], deadline: float
+    bench: Bench, candidate: Candidate, artifact: Path, weights: Sequence[Array], allowance: Allowance
 ) -> Iterator[tuple[Contestant, float | None]]:
     """A candidate in a fresh process, loaded, weighted and prepared.
 
@@ -97,7 +108,7 @@ def hosted(
     try:
         spec = bench.described.spec(candidate, artifact, bench.settings.threads)
         contestant = Contestant(candidate.id, worker, "k", spec, trusted=False)
-        contestant.deadline = deadline
+        contestant.budget_s, contestant.deadline = allowance.budget_s, allowance.deadline
         doing = "load"
         try:
             contestant.load()
@@ -107,10 +118,19 @@ def hosted(
             prepared = contestant.prepare()
             prepare_us = (time.perf_counter() - start) * 1e6 if prepared else None
         except WorkerFailure as failure:
-            raise from_worker(failure, workload=bench.workload, doing=doing) from failure
+            raise rejected(failure, contestant, bench.workload, doing=doing) from failure
         yield contestant, prepare_us
     finally:
         bench.pool.release(worker)
+
+
+def rejected(
+    failure: WorkerFailure, contestant: Contestant, workload: str, *, doing: str = "run", family: str = ""
+) -> Rejection:
+    """What a failure of a candidate's worker means; a time limit that was used up is named as such."""
+    if failure.kind == "timeout" and contestant.spent:
+        failure = WorkerFailure("timeout", "it used up the time that this depth allows a candidate", failure.log)
+    return from_worker(failure, workload=workload, doing=doing, family=family)
 
 
 def prove(bench: Bench, contestant: Contestant, families: Sequence[str], *, seed: int | None, fresh: bool) -> Tally:
@@ -125,9 +145,7 @@ def prove(bench: Bench, contestant: Contestant, families: Sequence[str], *, seed
         try:
             run_case(contestant, cases[i], bench.book, bench.rng, tally)
         except WorkerFailure as failure:
-            raise from_worker(
-                failure, workload=bench.workload, doing="run", family=cases[i].family
-            ) from failure
+            raise rejected(failure, contestant, bench.workload, family=cases[i].family) from failure
     return tally
 
 
@@ -139,7 +157,7 @@ def judge(
     thorough: Thoroughness,
     baselines: Sequence[Contestant],
     checker: Contestant | None,
-    deadline: float,
+    allowance: Allowance,
 ) -> Outcome:
     """Judge a candidate at one workload.
 
@@ -150,7 +168,7 @@ def judge(
         thorough: the depth.
         baselines: live contestants to time beside it; the first decides when to stop.
         checker: the one whose outputs timed outputs are compared with.
-        deadline: ``time.monotonic()`` to give up at.
+        allowance: the time that each of its processes has.
 
     Raises:
         Rejection: it did not pass.
@@ -158,10 +176,10 @@ def judge(
     outcome = Outcome(bench.workload)
     if thorough.random_weights and (bench.described.parameters or thorough.fresh_cases):
         seed, weights = bench.draw_random_weights() if bench.described.parameters else (None, bench.weights)
-        with hosted(bench, candidate, artifact, weights, deadline) as (contestant, _):
+        with hosted(bench, candidate, artifact, weights, allowance) as (contestant, _):
             tally = prove(bench, contestant, thorough.random_weights, seed=seed, fresh=thorough.fresh_cases)
             outcome.tally.checked_calls += tally.checked_calls
-    with hosted(bench, candidate, artifact, bench.weights, deadline) as (contestant, prepare_us):
+    with hosted(bench, candidate, artifact, bench.weights, allowance) as (contestant, prepare_us):
         outcome.prepare_us = prepare_us
         families = list(thorough.families) * thorough.repeats
         tally = prove(bench, contestant, families[:2], seed=None, fresh=thorough.fresh_cases)
@@ -208,7 +226,7 @@ def measure(
                 worker.pin(measuring_cores(bench.settings.threads))
             return rounds.run(thorough.plan, pending)
     except WorkerFailure as failure:
-        raise from_worker(failure, workload=bench.workload, doing="run", family="timed") from failure
+        raise rejected(failure, contestant, bench.workload, family="timed") from failure
 
 
 @contextmanager

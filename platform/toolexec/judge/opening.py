@@ -15,6 +15,7 @@ from kernelwright.records import Interval, Task
 from kernelwright.toolexec.devices.cpu import measuring_cores
 from kernelwright.toolexec.judge.baselines import BaselineSet
 from kernelwright.toolexec.judge.cases import CaseBook, Tally
+from kernelwright.toolexec.judge.contestant import BaselineFailed
 from kernelwright.toolexec.judge.device_lock import DeviceLock
 from kernelwright.toolexec.judge.judgement import pinned
 from kernelwright.toolexec.judge.rejection import Rejection
@@ -70,16 +71,14 @@ def open_baselines(
         progress("baseline", baselines.records[name].to_json())
 
 
-def prove_baseline(
-    name: str, baselines: BaselineSet, books: Mapping[str, CaseBook], rng: np.random.Generator
-) -> None:
+def prove_baseline(name: str, baselines: BaselineSet, books: Mapping[str, CaseBook], rng: np.random.Generator) -> None:
     """Judge a baseline's results; one that is wrong is not measured, with the reason in its row."""
     for workload, book in books.items():
         contestant = baselines.contestant(name, workload)
         try:
             for case in book.cases(FAMILIES, None):
                 run_case(contestant, case, book, rng, Tally())
-        except (Rejection, WorkerFailure) as error:
+        except (Rejection, WorkerFailure, BaselineFailed) as error:
             baselines.give_up(name, f"gives wrong results: {error}"[:300])
             return
 

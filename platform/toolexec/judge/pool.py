@@ -1,6 +1,6 @@
-"""Fresh worker processes, one spare of each kind started ahead, so that a candidate need not wait for torch's import.
+"""Fresh worker processes, one spare of each kind started ahead: a candidate need not wait for torch's import.
 
-Owns when processes start. It waits for starting spares before anything is timed: nothing else runs while the clock does.
+Owns when processes start. Waits for starting spares before anything is timed: nothing else runs while the clock does.
 """
 
 from __future__ import annotations

@@ -110,9 +110,7 @@ class Rounds:
         """
         run_case(self.candidate, case, self.book, self.rng, self.tally)
 
-    def run(
-        self, plan: RoundPlan, pending: list[Case], *, clock: Callable[[], float] = time.monotonic
-    ) -> Measured:
+    def run(self, plan: RoundPlan, pending: list[Case], *, clock: Callable[[], float] = time.monotonic) -> Measured:
         """Measure.
 
         Args:
@@ -204,9 +202,9 @@ class Rounds:
                 measured.samples[contestant.name].append(None)
                 continue
             count = self._calls(contestant, plan, measured.slots)
-            for slot in range(count):
-                contestant.fill(slot, self._staged[slot])
             contestant.arm(range(count), int(self.rng.choice(POISONS)))
+            for slot in range(count):  # after arm: nothing of the worker's runs between its inputs and "go"
+                contestant.fill(slot, self._staged[slot])
             elapsed = contestant.go() - contestant.round_trip_ns
             measured.samples[contestant.name].append(max(elapsed / count / 1000, 1e-3))
             if must:
@@ -219,9 +217,7 @@ class Rounds:
         self._check_round(outputs, spot=spot)
 
     def _check_inputs(self, count: int) -> None:
-        if self.candidate.trusted:
-            return
-        for slot in range(count):
+        for slot in range(count if self.candidate.keeps_inputs else 0):
             check_intact(self.candidate, slot, self._staged[slot], self.book.workload)
 
     def _check_round(self, outputs: dict[str, list[list[Array]]], *, spot: bool) -> None:
@@ -262,11 +258,11 @@ def run_case(contestant: Contestant, case: Case, book: CaseBook, rng: np.random.
         Rejection, WorkerFailure: it is wrong, or failed.
     """
     contestant.ensure_slots(1)
-    contestant.fill(0, case.inputs)
     contestant.arm([0], int(rng.choice(POISONS)))
+    contestant.fill(0, case.inputs)
     contestant.go()
     outputs = contestant.collect([0])[0]
-    if not contestant.trusted:
+    if contestant.keeps_inputs:
         check_intact(contestant, 0, case.inputs, book.workload)
     check_outputs(outputs, case.expected, book, family=case.family, tally=tally)
 

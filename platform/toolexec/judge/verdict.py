@@ -57,9 +57,7 @@ def draw_up(
     if speedup is not None:
         speedup, notes = with_control(outcomes, speedup)
     results = tuple(result_of(o, name, against, floors_us.get(o.workload)) for o in outcomes)
-    regressed = tuple(
-        r.workload for r in results for found in r.ratios if found.against == chosen and found.high < 1.0
-    )
+    regressed = tuple(r.workload for r in results for found in r.ratios if found.against == chosen and found.high < 1.0)
     return Verdict(results, speedup, chosen, regressed, tuple(notes))
 
 
@@ -140,9 +138,7 @@ def check_plausible(outcome: Outcome, name: str, byte_floor_us: float | None) ->
             f"{latency:.2f} us a call is less than {PLAUSIBLE_PART} x the {byte_floor_us:.2f} us that moving its "
             "compulsory bytes takes on this machine"
         )
-        raise Rejection(
-            Status.IMPLAUSIBLE, Failure(check="byte-floor", message=message, workload=outcome.workload)
-        )
+        raise Rejection(Status.IMPLAUSIBLE, Failure(check="byte-floor", message=message, workload=outcome.workload))
 
 
 def raw_samples(outcomes: Sequence[Outcome]) -> dict[str, Any]:

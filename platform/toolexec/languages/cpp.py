@@ -1,7 +1,7 @@
 """Language ``cpp``: C++ with the ``c`` entry of kernelwright.h, compiled to a shared library.
 
-Owns flags, the build cache and the way home (a ModelNew file that compiles its embedded sources). No torch headers, so a
-build takes well under a second. It loads nothing: libraries are opened in workers only.
+Owns flags, the build cache and the way home (a ModelNew file that compiles its embedded sources). No torch headers, so
+a build takes well under a second. It loads nothing: libraries are opened in workers only.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from kernelwright.toolexec.languages.compiling import (
     openmp_flags,
     run_compiler,
 )
+from kernelwright.toolexec.languages.cpp_export import export_text
 
 HEADER = Path(__file__).parent / "kernelwright.h"
 BASE_FLAGS = ("-std=c++17", "-shared", "-fPIC", "-fno-math-errno", "-fvisibility=hidden")
@@ -72,8 +73,7 @@ class CppLanguage:
         work = Path(tempfile.mkdtemp(prefix=".cpp-", dir=folder))
         try:
             write_sources(candidate, work)
-            sources = [f.path for f in candidate.files if is_source(f.path)] or [candidate.entry_file]
-            command = [compiler, *flags, "-I.", *sources, "-o", "kernel.so"]
+            command = [compiler, *flags, "-I.", *sources_of(candidate), "-o", "kernel.so"]
             done = run_compiler(command, folder=work, timeout_s=timeout_s)
             if not done.ok:
                 return BuildResult(False, None, done.log, time.monotonic() - start)
@@ -85,10 +85,9 @@ class CppLanguage:
 
     def export(self, candidate: Candidate, task: Task, facts: TaskFacts) -> str:
         """A ModelNew file with the sources in it."""
-        from kernelwright.toolexec.languages.cpp_export import export_text
-
-        flags = ["-O3", *(["-march=native"] if candidate.architecture == "native" else []), *BASE_FLAGS]
-        return export_text(candidate, task, flags=[*flags, *self._chosen(candidate)], header=HEADER.read_text())
+        native = ["-march=native"] if candidate.architecture == "native" else []
+        flags = ["-O3", *native, *BASE_FLAGS, *self._chosen(candidate)]
+        return export_text(candidate, task, flags=flags, header=HEADER.read_text(), sources=sources_of(candidate))
 
     def guide(self) -> str:
         """What an author has to know."""
@@ -103,9 +102,10 @@ class CppLanguage:
         return [*candidate.flags, *(f"-D{t.name}={t.value}" for t in candidate.tunables)]
 
 
-def is_source(path: str) -> bool:
-    """Is it compiled (and not only included)?"""
-    return path.endswith((".cpp", ".cc", ".cxx", ".c++"))
+def sources_of(candidate: Candidate) -> list[str]:
+    """The files that are compiled, and not only included."""
+    found = [f.path for f in candidate.files if f.path.endswith((".cpp", ".cc", ".cxx", ".c++"))]
+    return found or [candidate.entry_file]
 
 
 def write_sources(candidate: Candidate, folder: Path) -> None:

@@ -5,6 +5,7 @@ Owns mapping it and cutting arrays out of it. Used on both sides; the judge deci
 
 from __future__ import annotations
 
+import fcntl
 import mmap
 import os
 from collections.abc import Sequence
@@ -33,7 +34,9 @@ class Arena:
     @classmethod
     def create(cls) -> Arena:
         """A new, empty arena (the judge's side)."""
-        return cls(os.memfd_create("kernelwright-arena", os.MFD_CLOEXEC))
+        descriptor = os.memfd_create("kernelwright-arena", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)  # shrinking it would kill who reads it
+        return cls(descriptor)
 
     def grow(self, size: int) -> None:
         """Make it at least ``size`` bytes (the judge's side); arrays cut earlier stay valid."""

@@ -116,7 +116,7 @@ def describe(namespace: Any, module: torch.nn.Module, arguments: list[Any], *, e
         facts["init_args"] = None
     graph = exported(module, arguments, names) if export else {"operations": [], "results": [], "export_error": "off"}
     facts.update(graph)
-    facts["flops"] = count_flops(module, arguments, facts["operations"])
+    facts["flops"] = count_flops(module, arguments, facts["operations"]) if export else 0
     facts["compulsory_bytes"] = compulsory_bytes(facts)
     return facts
 

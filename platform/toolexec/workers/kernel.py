@@ -178,9 +178,10 @@ def empty_aligned(shape: Sequence[int], dtype: str) -> Array:
     """
     item = np.dtype(NUMPY_DTYPES[dtype])
     count = int(np.prod(shape, dtype=np.int64))
-    raw = np.empty(count * item.itemsize + 64, dtype=np.uint8)
+    raw: Array = np.empty(count * item.itemsize + 64, dtype=np.uint8)
     start = -raw.ctypes.data % 64
-    return raw[start : start + count * item.itemsize].view(item).reshape(tuple(shape))
+    made: Array = raw[start : start + count * item.itemsize].view(item).reshape(tuple(shape))
+    return made
 
 
 def load(spec: LoadSpec) -> Kernel:

@@ -147,8 +147,6 @@ class ModuleKernel(Kernel):
     def collect(self, slot: int) -> list[Array]:
         """The slot's results, accepted and as arrays."""
         leaves = pytree.tree_leaves(self._results[slot])
-        if self._mode == "onednn":
-            leaves = [t.to_dense() if isinstance(t, torch.Tensor) and t.is_mkldnn else t for t in leaves]
         for i, leaf in enumerate(leaves):
             self._accept(i, leaf, slot)
         self._dtypes[slot] = [dtype_name(t.dtype) for t in leaves]
@@ -172,9 +170,7 @@ class ModuleKernel(Kernel):
         start = leaf.untyped_storage().data_ptr()
         for tensor in self._inputs[slot]:
             if tensor.numel() and start == tensor.untyped_storage().data_ptr():
-                raise KernelError(
-                    f"output {i} is the memory of an input; return a tensor of its own", kind="cheated"
-                )
+                raise KernelError(f"output {i} is the memory of an input; return a tensor of its own", kind="cheated")
 
 
 def optimized(module: torch.nn.Module, mode: str) -> Callable[..., Any]:
@@ -188,9 +184,11 @@ def optimized(module: torch.nn.Module, mode: str) -> Callable[..., Any]:
     inductor.compile_threads = 1
     torch._dynamo.config.cache_size_limit = 64
     if mode == "compile":
-        return torch.compile(module)
+        compiled: Callable[..., Any] = torch.compile(module)
+        return compiled
     inductor.freezing = True
-    return torch.compile(module, mode="max-autotune")
+    tuned: Callable[..., Any] = torch.compile(module, mode="max-autotune")
+    return tuned
 
 
 def onednn_form(module: torch.nn.Module) -> Callable[..., Any]:
@@ -204,7 +202,7 @@ def onednn_form(module: torch.nn.Module) -> Callable[..., Any]:
     layers = (torch.nn.Linear, torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.Conv3d, torch.nn.BatchNorm2d)
     if not any(isinstance(m, layers) for m in module.modules()):
         raise KernelError("no layer of this module has a oneDNN form")
-    converted = mkldnn.to_mkldnn(module)
+    converted: Callable[..., Any] = mkldnn.to_mkldnn(module)
 
     def forward(*args: Any) -> Any:
         return converted(*pytree.tree_map_only(torch.Tensor, lambda t: t.to_mkldnn(), args))

@@ -182,16 +182,14 @@ def run_module(module: Any, call: Any, tensors: Sequence[torch.Tensor]) -> list[
     """
     own = [t.clone() for t in tensors]
     arguments = own if call is None else fill_call(call, own)
-    leaves = pytree.tree_leaves(module(*arguments))
+    leaves: list[torch.Tensor] = pytree.tree_leaves(module(*arguments))
     for i, leaf in enumerate(leaves):
         if not isinstance(leaf, torch.Tensor):
             raise KernelError(f"the reference's result {i} is a {type(leaf).__name__}, not a tensor")
     return leaves
 
 
-def randomised(
-    own: dict[str, torch.Tensor], module: torch.nn.Module, seed: int
-) -> dict[str, torch.Tensor]:
+def randomised(own: dict[str, torch.Tensor], module: torch.nn.Module, seed: int) -> dict[str, torch.Tensor]:
     """A random weight set of the module's own scale.
 
     Parameters keep their mean and spread; where they are all alike (a norm's ones, a bias's zeros) they get a spread of
@@ -214,4 +212,3 @@ def randomised(
             value = value.abs() + 0.25
         state[name] = value.to(tensor.dtype)
     return state
-
