@@ -89,8 +89,8 @@ def contestant(name: str) -> str:
 def failure_words(failure: Failure) -> str:
     """What failed, where and by how much, in a line; what the message says already is not said again."""
     parts, said = [failure.message], failure.message
-    place = [f"workload {failure.workload}"] if failure.workload and failure.workload not in said else []
-    place += [f"inputs {failure.family}"] if failure.family and failure.family not in said else []
+    place = [f"workload {failure.workload}"] if failure.workload and f"workload {failure.workload}" not in said else []
+    place += [f"inputs {failure.family}"] if failure.family and f"{failure.family} inputs" not in said else []
     if (failure.got is not None or failure.expected is not None) and "got " not in said:
         index = f" at [{', '.join(map(str, failure.index))}]" if failure.index else ""
         parts.append(f"got {_value(failure.got)}, expected {_value(failure.expected)}{index}")
