@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 from kernelwright.records import (
     Baseline,
     Candidate,
+    Ceilings,
     Decision,
     Depth,
     Directive,
@@ -105,6 +106,7 @@ class EvaluationSession(Protocol):
     facts: TaskFacts
     baselines: Sequence[Baseline]
     environment: Environment
+    ceilings: Ceilings
 
     def evaluate(
         self,

@@ -6,6 +6,7 @@ Send; each hands its child to a profiler of its own; the judge itself takes one 
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from langgraph.graph import END, START, StateGraph
@@ -28,6 +29,8 @@ def prepare(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     folder = context.folder
     folder.save(session.facts, folder.facts_file)
     folder.save(session.environment, folder.environment_file)
+    told = {"baselines": [b.to_json() for b in session.baselines], "ceilings": session.ceilings.to_json()}
+    folder.write_text(folder.baselines_file, json.dumps({"format": "kernelwright/baselines/1", **told}, indent=1))
     best = next((b.name for b in session.baselines if b.best), "")
     context.emit("prepared", f"best baseline: {best}", best=best)
     return {

@@ -7,7 +7,7 @@ code of others and touches no file but through :meth:`Record.save` and :meth:`Re
 from kernelwright.records.baseline import Baseline
 from kernelwright.records.candidate import Candidate, SourceFile, Tunable
 from kernelwright.records.decision import Decision, Directive, Rejected
-from kernelwright.records.environment import Environment
+from kernelwright.records.environment import Ceilings, Environment
 from kernelwright.records.evaluation import (
     Evaluation,
     Failure,
@@ -16,6 +16,7 @@ from kernelwright.records.evaluation import (
     WorkloadResult,
 )
 from kernelwright.records.facts import ArgumentFacts, OperationFacts, TaskFacts, WorkloadFacts
+from kernelwright.records.pipeline import Func, FuncUpdate, LoopDim, Pipeline, PipelineBuffer
 from kernelwright.records.profile import Profile
 from kernelwright.records.record import Record, content_hash
 from kernelwright.records.run import RunEvent, RunSummary
@@ -37,6 +38,7 @@ __all__ = [
     "ArgumentFacts",
     "Baseline",
     "Candidate",
+    "Ceilings",
     "Decision",
     "Depth",
     "DeviceKind",
@@ -46,12 +48,17 @@ __all__ = [
     "Environment",
     "Evaluation",
     "Failure",
+    "Func",
+    "FuncUpdate",
     "InputSpec",
     "Interval",
     "KernelPolicy",
     "LanguageName",
     "Level",
+    "LoopDim",
     "OperationFacts",
+    "Pipeline",
+    "PipelineBuffer",
     "Profile",
     "Provenance",
     "Ratio",

@@ -1,4 +1,4 @@
-"""Environment: the machine and the versions behind a number."""
+"""Environment and Ceilings: the machine and versions behind a number, and what the machine can do at most."""
 
 from __future__ import annotations
 
@@ -40,3 +40,14 @@ class Environment(Record):
     def machine_id(self) -> str:
         """Hash over what makes cached times comparable (not the load)."""
         return content_hash(self.model_dump(mode="json", exclude={"load_1m"}), length=12)
+
+
+class Ceilings(Record):
+    """What this machine was measured to be able to do at a thread count."""
+
+    FORMAT: ClassVar[str] = "ceilings"
+
+    gbps: dict[int, float] = Field(default_factory=dict)
+    """Working set in bytes -> bandwidth of reading and writing, GB/s; {} means not measured."""
+    gflops: float = 0.0
+    """float32 multiply-add rate, GFLOP/s; 0 means not measured."""

@@ -7,7 +7,8 @@ An expression is nested JSON:
 
     ["const", 0.5, "float32"]           a number                  ["var", "x"]       a loop variable of the Func
     ["rvar", "r"]                       a reduction variable      ["cast", dtype, e] conversion as torch converts
-    ["load", name, [i0, i1, ...]]       an element of a buffer or Func, innermost index first
+    ["load", name, [i0, i1, ...]]       an element of a buffer or Func, innermost index first; a buffer may also be
+                                        loaded by one index, the element's place in row-major order
     ["select", cond, a, b]              a where cond, else b      ["call", "exp", e, ...]  a function of EXPRESSIONS
     ["add", a, b] ...                   an operator               ["likely", e]      e, expected in the inner region
     ["undef", dtype]                    no value: the updates define every point that is read
@@ -117,7 +118,8 @@ class Pipeline(Record):
     funcs: tuple[Func, ...] = Field(min_length=1)
     """Producers before consumers."""
     outputs: tuple[str, ...] = Field(min_length=1)
-    """Names of the Funcs that are the results, in order; their dims are the result's shape reversed."""
+    """Names of the Funcs that are the results, in order: as many points, in the same row-major order; their dims may
+    be another shape than torch's."""
 
     @model_validator(mode="after")
     def _refers_to_what_exists(self) -> Pipeline:

@@ -11,6 +11,7 @@ import yaml
 from kernelwright.errors import WorkspaceError
 from kernelwright.records import (
     Baseline,
+    Ceilings,
     Environment,
     Evaluation,
     Step,
@@ -64,7 +65,8 @@ def load_baselines(folder: RunFolder) -> tuple[list[Baseline], Roofs]:
         return [], Roofs()
     try:
         data = json.loads(folder.baselines_file.read_text(encoding="utf-8"))
-        roofs = Roofs(memory_gbps=data["roofs"]["memory_gbps"], compute_gflops=data["roofs"]["compute_gflops"])
+        ceilings = Ceilings.from_json(data["ceilings"])
+        roofs = Roofs.measured(gbps=ceilings.gbps, gflops=ceilings.gflops)
         return [Baseline.from_json(row) for row in data["baselines"]], roofs
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WorkspaceError(f"cannot read {folder.baselines_file}: {error}") from None

@@ -19,6 +19,7 @@ from kernelwright.protocols import Device, JudgeSettings, Progress
 from kernelwright.records import (
     Baseline,
     Candidate,
+    Ceilings,
     Depth,
     Environment,
     Evaluation,
@@ -119,6 +120,11 @@ class Session:
         with self._lock.held(say):
             self._floors.load(self.facts)
         self._pool.refill("kernel")
+
+    @property
+    def ceilings(self) -> Ceilings:
+        """What the machine was measured to be able to do."""
+        return Ceilings(gbps=dict(self._floors.gbps), gflops=self._floors.gflops)
 
     def evaluate(
         self, candidate: Candidate, *, depth: Depth, against: Sequence[str] = (), deadline_s: float | None = None

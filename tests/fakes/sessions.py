@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from fakes.records import a_baseline, a_failure, a_profile, a_ratio, an_environment, an_evaluation, some_facts
 
-from kernelwright.records import Candidate, Depth, Environment, Evaluation, Profile, Status, Task
+from kernelwright.records import Candidate, Ceilings, Depth, Environment, Evaluation, Profile, Status, Task
 
 
 class ScriptedSession:
@@ -31,6 +31,7 @@ class ScriptedSession:
         self.facts = some_facts(task)
         self.baselines = (a_baseline("compile", {w.name: baseline_us for w in task.workloads}, best=True),)
         self.environment = environment or an_environment()
+        self.ceilings = Ceilings(gbps={1_048_576: 140.0}, gflops=118.0)
         self.times_us = times_us
         self.baseline_us = baseline_us
         self.calls: list[tuple[str, ...]] = []

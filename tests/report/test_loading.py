@@ -5,10 +5,13 @@ from pathlib import Path
 
 from fakes.runs import a_blur_run
 
+from kernelwright.records import Ceilings
 from kernelwright.report.loading import load_run_records, run_json
-from kernelwright.report.run_records import RunRecords
+from kernelwright.report.run_records import Roofs, RunRecords
 from kernelwright.report.run_report import write_report
 from kernelwright.workspace import RunFolder
+
+CEILINGS = Ceilings(gbps={32_768: 310.0, 1_048_576: 140.0, 268_435_456: 31.8}, gflops=118.0)
 
 
 def store(records: RunRecords, root: Path) -> RunFolder:
@@ -19,8 +22,7 @@ def store(records: RunRecords, root: Path) -> RunFolder:
     assert records.facts is not None and records.environment is not None
     folder.save(records.facts, folder.facts_file)
     folder.save(records.environment, folder.environment_file)
-    roofs = {"memory_gbps": dict(records.roofs.memory_gbps), "compute_gflops": dict(records.roofs.compute_gflops)}
-    baselines = {"baselines": [b.to_json() for b in records.baselines], "roofs": roofs}
+    baselines = {"baselines": [b.to_json() for b in records.baselines], "ceilings": CEILINGS.to_json()}
     folder.write_text(folder.baselines_file, json.dumps(baselines))
     for candidate in records.candidates.values():
         folder.add_candidate(candidate)
@@ -40,7 +42,7 @@ def test_a_folder_read_back_tells_the_same_run(tmp_path: Path) -> None:
     found = load_run_records(store(records, tmp_path / "run"))
     assert found.trajectory.steps == records.steps
     assert list(found.baselines) == list(records.baselines)
-    assert found.roofs == records.roofs
+    assert found.roofs == Roofs.measured(gbps=CEILINGS.gbps, gflops=CEILINGS.gflops)
     assert found.profiles == records.profiles
     assert found.best_evaluation == records.best_evaluation
 
