@@ -103,11 +103,7 @@ def cast(value: Expr, source: str, target: str) -> Expr:
     """A conversion, left out where nothing changes."""
     if source == target:
         return value
-    if (
-        value[0] == "const"
-        and target != "bool"
-        and not (source.startswith("float") and not target.startswith("f"))
-    ):
+    if value[0] == "const" and target != "bool" and not (source.startswith("float") and not target.startswith("f")):
         if not isinstance(value[1], str):
             return const(value[1], target)
     return ["cast", target, value]

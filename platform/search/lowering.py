@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kernelwright.records import OperationFacts, TaskFacts, WorkloadFacts
@@ -60,7 +60,7 @@ class LoweringError(Exception):
         self.operation = operation
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tensor:
     """A value of the graph while it is being translated."""
 
@@ -72,8 +72,12 @@ class Tensor:
     """Name of the buffer or Func that it is, element for element; "" for views and constants."""
     value: float | int | bool | None = None
     """The number that every element is, where that is known."""
+    order_of: Tensor | None = None
+    """The tensor that this is a mere reshape of: the same elements in the same order."""
     finite: bool = True
     """False when infinities were put in on purpose, as masks do."""
+    flat: Callable[[Expr], Expr] | None = None
+    """Loads an element by its place in row-major order, where that is as good: buffers only."""
     meaning: Any = None
     """What later operators may recognise, e.g. ("softmax", source); None when nothing."""
 
@@ -123,7 +127,7 @@ class Lowering:
                         }
                     )
                 )
-                self.values[argument.name] = self.named(argument.name, argument.shape, argument.dtype)
+                self.values[argument.name] = self._bordering(argument.name, argument.shape, argument.dtype)
 
     # What translations use
 
@@ -145,9 +149,11 @@ class Lowering:
 
     def named(self, name: str, shape: Sequence[int], dtype: str, *, finite: bool = True) -> Tensor:
         """A buffer or Func as a tensor."""
-        return Tensor(
-            tuple(shape), dtype, lambda i: ex.load(name, list(reversed(i))), source=name, finite=finite
-        )
+        return Tensor(tuple(shape), dtype, lambda i: ex.load(name, list(reversed(i))), source=name, finite=finite)
+
+    def _bordering(self, name: str, shape: Sequence[int], dtype: str) -> Tensor:
+        """A buffer as a tensor; it may also be loaded by the place of an element."""
+        return replace(self.named(name, shape, dtype), flat=lambda place: ex.load(name, [place]))
 
     def define(
         self,
@@ -207,15 +213,13 @@ class Lowering:
 
         def updates(own: str, indices: list[Expr]) -> list[FuncUpdate]:
             place = tuple(reversed(indices))
-            return [
-                FuncUpdate(domain=loops, index=place, value=step(ex.load(own, list(place)), indices, points))
-            ]
+            return [FuncUpdate(domain=loops, index=place, value=step(ex.load(own, list(place)), indices, points))]
 
         return self.define(name, shape, dtype, lambda _: start, updates=updates)
 
     def fresh(self, name: str) -> str:
         """A legal name that is not taken."""
-        base = re.sub(r"\W", "_", name)
+        base = re.sub(r"\W", "_", name).strip("_") or "f"
         base = base if base[:1].isalpha() else f"f_{base}"
         taken = {b.name for b in self.buffers} | set(self.funcs)
         number, made = 1, base
@@ -232,9 +236,7 @@ class Lowering:
             if set(argument) == {"ref"}:
                 name = argument["ref"]
                 if name not in self.values:
-                    raise self.fail(
-                        f"it uses {name!r}, which is neither an input, a parameter nor a translated result"
-                    )
+                    raise self.fail(f"it uses {name!r}, which is neither an input, a parameter nor a translated result")
                 return self.values[name]
             return {k: self.resolve(v) for k, v in argument.items()}
         if isinstance(argument, list | tuple):
@@ -282,6 +284,8 @@ class Lowering:
     def _output(self, number: int, value: Any) -> str:
         if not isinstance(value, Tensor):
             raise LoweringError(f"result {number} is no tensor of the graph")
+        if value.order_of:
+            value = value.order_of  # the border holds elements in order: no other shape is needed there
         own = self.funcs.get(value.source)
         if own is not None and not any(u.domain and u.domain[0].min == 0 for u in own.updates):
             return own.name
@@ -298,9 +302,7 @@ def lower(facts: WorkloadFacts) -> Pipeline:
     for table in TABLES:
         importlib.import_module(f"kernelwright.search.lowering_{table}")
     if not facts.operations:
-        raise LoweringError(
-            f"the reference could not be exported: {facts.export_error or 'no operators recorded'}"
-        )
+        raise LoweringError(f"the reference could not be exported: {facts.export_error or 'no operators recorded'}")
     for argument in facts.arguments:
         if argument.kind in ("input", "output") and argument.dtype not in SUPPORTED_DTYPES:
             raise LoweringError(

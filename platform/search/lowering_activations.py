@@ -18,25 +18,19 @@ def _relu(lowering: Lowering, a: Tensor) -> Tensor:
 
 @translates("relu6")
 def _relu6(lowering: Lowering, a: Tensor) -> Tensor:
-    return elementwise(
-        lowering, [a], lambda x: ["min", ["max", x, ex.const(0, a.dtype)], ex.const(6, a.dtype)]
-    )
+    return elementwise(lowering, [a], lambda x: ["min", ["max", x, ex.const(0, a.dtype)], ex.const(6, a.dtype)])
 
 
 @translates("leaky_relu")
 def _leaky_relu(lowering: Lowering, a: Tensor, negative_slope: float = 0.01) -> Tensor:
     slope = ex.const(negative_slope, a.dtype)
-    return elementwise(
-        lowering, [a], lambda x: ["select", ["gt", x, ex.const(0, a.dtype)], x, ["mul", x, slope]]
-    )
+    return elementwise(lowering, [a], lambda x: ["select", ["gt", x, ex.const(0, a.dtype)], x, ["mul", x, slope]])
 
 
 @translates("_prelu_kernel", "prelu")
 def _prelu(lowering: Lowering, a: Tensor, weight: Tensor) -> Tensor:
     if len(weight.shape) == 1 and len(a.shape) > 1:
-        per_channel = Tensor(
-            (weight.shape[0], *[1] * (len(a.shape) - 2)), weight.dtype, lambda i: weight.at([i[0]])
-        )
+        per_channel = Tensor((weight.shape[0], *[1] * (len(a.shape) - 2)), weight.dtype, lambda i: weight.at([i[0]]))
         weight = per_channel
     return elementwise(
         lowering, [a, weight], lambda x, w: ["select", ["gt", x, ex.const(0, a.dtype)], x, ["mul", x, w]]
@@ -155,9 +149,7 @@ def _threshold(lowering: Lowering, a: Tensor, threshold: float, value: float) ->
 @translates("hardshrink")
 def _hardshrink(lowering: Lowering, a: Tensor, lambd: float = 0.5, **_: Any) -> Tensor:
     limit = ex.const(lambd, a.dtype)
-    return elementwise(
-        lowering, [a], lambda x: ["select", ["le", ["abs", x], limit], ex.const(0, a.dtype), x]
-    )
+    return elementwise(lowering, [a], lambda x: ["select", ["le", ["abs", x], limit], ex.const(0, a.dtype), x])
 
 
 @translates("softshrink")

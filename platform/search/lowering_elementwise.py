@@ -275,9 +275,7 @@ def _constant(lowering: Lowering, values: Any) -> Tensor:
         return constant(lowering, flat[0], shape, dtype)
     assert lowering.operation is not None
     name = lowering.fresh(lowering.operation.name)
-    lowering.buffers.append(
-        PipelineBuffer(name=name, kind="constant", dtype=dtype, shape=(len(flat),), values=flat)
-    )
+    lowering.buffers.append(PipelineBuffer(name=name, kind="constant", dtype=dtype, shape=(len(flat),), values=flat))
 
     def at(i: Sequence[Expr]) -> Expr:
         linear: Expr = ex.index(0)
@@ -331,9 +329,7 @@ for _name in ("floor", "ceil", "round", "trunc"):
 
 @translates("exp2")
 def _exp2(lowering: Lowering, a: Tensor) -> Tensor:
-    return elementwise(
-        lowering, [a], lambda x: ["call", "exp", ["mul", x, ex.const(math.log(2.0), lowering.dtype)]]
-    )
+    return elementwise(lowering, [a], lambda x: ["call", "exp", ["mul", x, ex.const(math.log(2.0), lowering.dtype)]])
 
 
 @translates("isnan", "isinf")

@@ -15,9 +15,7 @@ from kernelwright.search.lowering_reductions import moments, over_axes
 from kernelwright.search.lowering_views import reshaped
 
 
-def row_softmax(
-    lowering: Lowering, a: Tensor, axis: int, *, name: str
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def row_softmax(lowering: Lowering, a: Tensor, axis: int, *, name: str) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Row maximum, exponentials, their sum (both with the axis at extent 1), and whether it may be empty.
 
     Returns:

@@ -14,7 +14,7 @@ from kernelwright.search.lowering_views import broadcast, reshaped
 
 
 def product(lowering: Lowering, a: Tensor, b: Tensor, *, name: str = "") -> Tensor:
-    """a [..., m, k] times b [..., k, n], equal leading axes."""
+    """a [..., m, k] times b [..., k, n], equal leading axes: operands, sum and result as Funcs of their own."""
     assert lowering.operation is not None
     name = name or lowering.operation.name
     dtype = a.dtype
@@ -25,7 +25,8 @@ def product(lowering: Lowering, a: Tensor, b: Tensor, *, name: str = "") -> Tens
     def step(old: Expr, i: list[Expr], r: list[Expr]) -> Expr:
         return ["add", old, ["mul", left.at([*i[:-1], r[0]]), right.at([*i[:-2], r[0], i[-1]])]]
 
-    return lowering.reduce(name, shape, dtype, [a.shape[-1]], ex.const(0, dtype), step)
+    total = lowering.reduce(f"{name}_sum", shape, dtype, [a.shape[-1]], ex.const(0, dtype), step)
+    return lowering.define(name, shape, dtype, total.at)
 
 
 @translates("mm", "bmm")
@@ -44,9 +45,7 @@ def _matmul(lowering: Lowering, a: Tensor, b: Tensor) -> Tensor:
 
 
 @translates("addmm", "baddbmm")
-def _addmm(
-    lowering: Lowering, c: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float = 1
-) -> Tensor:
+def _addmm(lowering: Lowering, c: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     assert lowering.operation is not None
     made = product(lowering, a, b, name=f"{lowering.operation.name}_product")
     scales = [ex.const(alpha, a.dtype), ex.const(beta, a.dtype)]
@@ -64,9 +63,7 @@ def _linear(lowering: Lowering, a: Tensor, weight: Tensor, bias: Tensor | None =
     rows = math.prod(a.shape[:-1])
     flat = reshaped(a, [rows, a.shape[-1]])
     turned = Tensor((weight.shape[1], weight.shape[0]), weight.dtype, lambda i: weight.at([i[1], i[0]]))
-    made = reshaped(
-        product(lowering, flat, turned, name=f"{lowering.operation.name}_product"), lowering.shape
-    )
+    made = reshaped(product(lowering, flat, turned, name=f"{lowering.operation.name}_product"), lowering.shape)
     return made if bias is None else elementwise(lowering, [made, bias], lambda x, y: ["add", x, y])
 
 

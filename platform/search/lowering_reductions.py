@@ -92,9 +92,7 @@ def pure(lowering: Lowering, a: Tensor, value: Callable[[Expr], Expr], *, name: 
     """A pure Func of the operator's shape from a reduced tensor's elements."""
     assert lowering.operation is not None
     shaped = reshaped(a, lowering.shape)
-    return lowering.define(
-        name or lowering.operation.name, lowering.shape, a.dtype, lambda i: value(shaped.at(i))
-    )
+    return lowering.define(name or lowering.operation.name, lowering.shape, a.dtype, lambda i: value(shaped.at(i)))
 
 
 def _name(lowering: Lowering) -> str:
@@ -119,9 +117,7 @@ def _mean(lowering: Lowering, a: Tensor, dim: Any = None, _keepdim: bool = False
 def _extremum(lowering: Lowering, a: Tensor, axes: Sequence[int], verb: str, name: str) -> Tensor:
     start = ex.const((SMALLEST if verb == "max" else LARGEST)[a.dtype], a.dtype)
     verb = {"max": "or", "min": "and"}[verb] if a.dtype == "bool" else verb
-    return over_axes(
-        lowering, a, axes, name=name, start=start, combine=lambda x, y: [verb, x, y], dtype=a.dtype
-    )
+    return over_axes(lowering, a, axes, name=name, start=start, combine=lambda x, y: [verb, x, y], dtype=a.dtype)
 
 
 @translates("amax", "amin")
@@ -132,9 +128,7 @@ def _amax(lowering: Lowering, a: Tensor, dim: Any = None, _keepdim: bool = False
 
 
 @translates("max", "min")
-def _max(
-    lowering: Lowering, a: Tensor, dim: Any = None, _keepdim: bool = False
-) -> Tensor | tuple[Tensor, ...]:
+def _max(lowering: Lowering, a: Tensor, dim: Any = None, _keepdim: bool = False) -> Tensor | tuple[Tensor, ...]:
     assert lowering.operation is not None
     verb = "max" if ".max" in lowering.operation.op else "min"
     best = _extremum(lowering, a, axes_of(a, dim), verb, f"{_name(lowering)}_value")
@@ -313,7 +307,5 @@ def _scan(lowering: Lowering, a: Tensor, dim: int, **_: Any) -> Tensor | tuple[T
             FuncUpdate(domain=(loop,), index=place(point), value=[verb, before, element(i, point)]),
         ]
 
-    made = lowering.define(
-        lowering.operation.name, a.shape, dtype, lambda _: ["undef", dtype], updates=updates
-    )
+    made = lowering.define(lowering.operation.name, a.shape, dtype, lambda _: ["undef", dtype], updates=updates)
     return (made,) if kind in ("cummax", "cummin") else made

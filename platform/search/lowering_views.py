@@ -17,7 +17,15 @@ Map = Callable[[Sequence[Expr]], list[Expr]]
 
 def view(of: Tensor, shape: Sequence[int], mapping: Map) -> Tensor:
     """A tensor that loads from another through an index map."""
-    return replace(of, shape=tuple(shape), at=lambda i: of.at(mapping(i)), source="")
+    return replace(
+        of,
+        shape=tuple(shape),
+        at=lambda i: of.at(mapping(i)),
+        source="",
+        flat=None,
+        order_of=None,
+        meaning=None,
+    )
 
 
 @translates("clone", "contiguous", "alias", "detach", "lift_fresh", "lift_fresh_copy", "dropout", "positive")
@@ -46,6 +54,18 @@ def reshaped(a: Tensor, shape: Sequence[int]) -> Tensor:
     if tuple(shape) == a.shape:
         return a
     groups = _groups(a.shape, tuple(shape))
+    original = a.order_of or a
+    if original.flat is not None and any(_splits(old, new, a.shape, shape) for old, new in groups):
+        place = original.flat
+        strides = [math.prod(shape[k + 1 :]) for k in range(len(shape))]
+
+        def by_place(i: Sequence[Expr]) -> Expr:
+            linear: Expr = ex.index(0)
+            for position, stride, extent in zip(i, strides, shape, strict=True):
+                linear = linear if extent == 1 else ex.add(linear, ex.mul(position, stride))
+            return place(linear)
+
+        return replace(original, shape=tuple(shape), at=by_place, source="", order_of=original)
 
     def mapping(i: Sequence[Expr]) -> list[Expr]:
         result: list[Expr] = []
@@ -53,7 +73,12 @@ def reshaped(a: Tensor, shape: Sequence[int]) -> Tensor:
             result += _regroup([(i[n], shape[n]) for n in new], [a.shape[o] for o in old])
         return result
 
-    return view(a, shape, mapping)
+    return replace(view(a, shape, mapping), order_of=original)
+
+
+def _splits(old: list[int], new: list[int], before: Sequence[int], after: Sequence[int]) -> bool:
+    """Does going from axes ``old`` to ``new`` need a division?"""
+    return sum(before[k] != 1 for k in old) > 1 or sum(after[k] != 1 for k in new) > 1
 
 
 def _groups(old: tuple[int, ...], new: tuple[int, ...]) -> list[tuple[list[int], list[int]]]:
@@ -150,9 +175,7 @@ def _slice(
 ) -> Tensor:
     dim %= len(a.shape)
     begin = slice(start, end, step).indices(a.shape[dim])[0]
-    return view(
-        a, lowering.shape, lambda i: [*i[:dim], ex.add(ex.mul(i[dim], step), ex.index(begin)), *i[dim + 1 :]]
-    )
+    return view(a, lowering.shape, lambda i: [*i[:dim], ex.add(ex.mul(i[dim], step), ex.index(begin)), *i[dim + 1 :]])
 
 
 @translates("narrow")
@@ -166,9 +189,7 @@ def _split(lowering: Lowering, a: Tensor, _sizes: Any, dim: int = 0, **_: Any) -
     dim %= len(a.shape)
     pieces, begin = [], 0
     for shape in lowering.operation.shapes:
-        pieces.append(
-            view(a, shape, lambda i, b=begin: [*i[:dim], ex.add(i[dim], ex.index(b)), *i[dim + 1 :]])
-        )
+        pieces.append(view(a, shape, lambda i, b=begin: [*i[:dim], ex.add(i[dim], ex.index(b)), *i[dim + 1 :]]))
         begin += shape[dim]
     return tuple(pieces)
 

@@ -58,9 +58,7 @@ def windowed(
     source = grown(lowering, a, kernel, stride, padding, dilation, shape, fill=fill, name=f"{name}_padded")
 
     def step(old: Expr, i: list[Expr], r: list[Expr]) -> Expr:
-        places = [
-            ex.add(ex.mul(i[lead + k], stride[k]), ex.mul(r[k], dilation[k])) for k in range(len(kernel))
-        ]
+        places = [ex.add(ex.mul(i[lead + k], stride[k]), ex.mul(r[k], dilation[k])) for k in range(len(kernel))]
         return combine(old, source.at([*i[:lead], *places]))
 
     return lowering.reduce(name, shape, a.dtype, list(kernel), start, step)
@@ -217,7 +215,7 @@ def _convolution(
     domain = [channels, *kernel]
     total = lowering.reduce(f"{name}_sum", shape, dtype, domain, ex.const(0, dtype), step)
     if bias is None:
-        return total
+        return lowering.define(name, shape, dtype, total.at)
     return lowering.define(name, shape, dtype, lambda i: ["add", total.at(i), bias.at([i[1]])])
 
 
@@ -277,7 +275,5 @@ def _upsample_nearest(lowering: Lowering, a: Tensor, *_: Any) -> Tensor:
         lowering.operation.name if lowering.operation else "upsample",
         shape,
         a.dtype,
-        lambda i: a.at(
-            [*i[:2], *[ex.div(p, f, extent=n) for p, f, n in zip(i[2:], factors, shape[2:], strict=True)]]
-        ),
+        lambda i: a.at([*i[:2], *[ex.div(p, f, extent=n) for p, f, n in zip(i[2:], factors, shape[2:], strict=True)]]),
     )

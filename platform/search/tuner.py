@@ -54,9 +54,7 @@ class Space:
     @property
     def best(self) -> Point | None:
         """The fastest screened point; the earlier one where two are equal."""
-        timed = [
-            (score, -order, p) for order, (p, score) in enumerate(self.scores.items()) if score is not None
-        ]
+        timed = [(score, -order, p) for order, (p, score) in enumerate(self.scores.items()) if score is not None]
         return max(timed)[2] if timed else None
 
     def values(self, point: Point) -> dict[str, Any]:
@@ -73,8 +71,7 @@ class Space:
     def pruned(self, point: Point) -> bool:
         """True when a value of this point has only ever failed, and more than once."""
         return any(
-            self._failures.get(item, 0) >= FAILURES_TO_PRUNE and not self._passes.get(item)
-            for item in enumerate(point)
+            self._failures.get(item, 0) >= FAILURES_TO_PRUNE and not self._passes.get(item) for item in enumerate(point)
         )
 
     def fresh(self, point: Point) -> bool:

@@ -41,6 +41,10 @@ class EmitError(ValueError):
 class Emitted:
     """A pipeline as Halide objects, before and while it is scheduled.
 
+    Args:
+        pipeline: the algorithm as JSON.
+        flat: buffers that are handed over with one axis.
+
     Attributes:
         params: one ImageParam a buffer that comes in, in order.
         funcs: name -> hl.Func.
@@ -48,7 +52,7 @@ class Emitted:
         domains: (Func name, stage) -> {reduction variable name: hl.RVar}.
     """
 
-    def __init__(self, pipeline: dict[str, Any]) -> None:
+    def __init__(self, pipeline: dict[str, Any], flat: set[str]) -> None:
         self.pipeline = pipeline
         self.records = {f["name"]: f for f in pipeline["funcs"]}
         self.params: dict[str, Any] = {}
@@ -56,12 +60,13 @@ class Emitted:
         self.args: dict[str, list[Any]] = {}
         self.domains: dict[tuple[str, int], dict[str, Any]] = {}
         self._kinds = {b["name"]: b["dtype"] for b in pipeline["buffers"]}
+        self._shapes = {b["name"]: b["shape"] for b in pipeline["buffers"]}
         self.held: dict[str, Any] = {}
         for number, buffer in enumerate(pipeline["buffers"]):
             if buffer["kind"] == "constant":
                 self.held[buffer["name"]] = _held(buffer)
             else:
-                self.params[buffer["name"]] = _param(number, buffer)
+                self.params[buffer["name"]] = _param(number, buffer, flat=buffer["name"] in flat)
         for record in pipeline["funcs"]:
             self._define(record)
         self.outputs = [self._output(number, name) for number, name in enumerate(pipeline["outputs"])]
@@ -133,12 +138,47 @@ class Emitted:
             return self.funcs[name][tuple(index)]
         if name in self.held:
             return self.held[name][index[0]]
-        loaded = self.params[name][tuple(index) if index else (hl.Expr(0),)]
+        param = self.params[name]
+        if param.dimensions() == 1 and len(index) > 1:  # loaded by place somewhere: one index throughout
+            extents = list(reversed(self._shapes[name]))
+            place, stride = hl.Expr(0), 1
+            for position, extent in zip(index, extents, strict=True):
+                place, stride = place + position * stride, stride * extent
+            index = [place]
+        loaded = param[tuple(index) if index else (hl.Expr(0),)]
         return loaded != hl.cast(hl.UInt(8), hl.Expr(0)) if self._kinds[name] == "bool" else loaded
 
 
-def _param(number: int, buffer: dict[str, Any]) -> Any:
-    shape = list(reversed(buffer["shape"])) or [1]
+def flat_buffers(pipeline: dict[str, Any]) -> set[str]:
+    """Buffers that the algorithm loads by an element's place in row-major order: they are handed over flat."""
+    shapes = {b["name"]: b["shape"] for b in pipeline["buffers"] if b["kind"] != "constant"}
+    found: set[str] = set()
+    waiting: list[Any] = [
+        [f["value"], [[*u["index"], u["value"]] for u in f.get("updates", ())]] for f in pipeline["funcs"]
+    ]
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, list | tuple) or not node:
+            continue
+        if node[0] == "load" and node[1] in shapes and len(node[2]) == 1 < len(shapes[node[1]]):
+            found.add(node[1])
+        waiting += [item for item in node if isinstance(item, list | tuple)]
+    return found
+
+
+def buffer_shapes(pipeline: dict[str, Any], flat: set[str]) -> dict[str, list[int]]:
+    """Name of a buffer or output -> the shape (outermost first) in which its contiguous memory is to be wrapped."""
+    shapes = {
+        b["name"]: [math.prod(b["shape"])] if b["name"] in flat else list(b["shape"]) or [1]
+        for b in pipeline["buffers"]
+        if b["kind"] != "constant"
+    }
+    funcs = {f["name"]: f for f in pipeline["funcs"]}
+    return shapes | {n: [d["extent"] for d in reversed(funcs[n]["dims"])] for n in pipeline["outputs"]}
+
+
+def _param(number: int, buffer: dict[str, Any], *, flat: bool) -> Any:
+    shape = [math.prod(buffer["shape"])] if flat else list(reversed(buffer["shape"])) or [1]
     param = hl.ImageParam(STORED[buffer["dtype"]], len(shape), f"in{number}")
     stride = 1
     for axis, extent in enumerate(shape):
@@ -201,15 +241,15 @@ class Compiled:
         run: hl.Callable over the buffers of ``main``, then its outputs.
         main: the pipeline behind ``run``; its last ``len(prepared)`` buffers come from ``prepare``.
         prepared: names of what ``prepare`` computes from the parameters, once per set of weights.
-        prepare: hl.Callable over the buffers of ``packing``, then the prepared ones; None when there are none.
-        packing: the pipeline behind ``prepare``; None when there is none.
+        prepare: hl.Callable over the buffers that come in, then the prepared ones; None when there are none.
+        shapes: name of a buffer, a prepared one or an output -> the shape, outermost first, to wrap its memory in.
     """
 
     run: Any
     main: dict[str, Any]
     prepared: list[str]
+    shapes: dict[str, list[int]]
     prepare: Any = None
-    packing: dict[str, Any] | None = None
 
 
 def compile_pipeline(
@@ -233,18 +273,17 @@ def compile_pipeline(
         hl.HalideError: Halide refuses the whole.
     """
     ready = substitute(directives, values)
+    flat = flat_buffers(pipeline)
     names = [d["func"] for d in ready if d["verb"] == "precompute"]
     if not names:
-        return Compiled(_compile(pipeline, ready, threads), pipeline, [])
+        return Compiled(_compile(pipeline, ready, threads, flat), pipeline, [], buffer_shapes(pipeline, flat))
     packing, main = split_prepared(pipeline, names)
     own = {f["name"] for f in main["funcs"]}
-    early = [
-        d for d in ready if d["func"] not in own and d["verb"] not in ("precompute", "compute_at", "store_at")
-    ]
+    early = [d for d in ready if d["func"] not in own and d["verb"] not in ("precompute", "compute_at", "store_at")]
     late = [d for d in ready if d["func"] in own or d["func"].removesuffix("_partial") in own]
-    return Compiled(
-        _compile(main, late, threads), main, names, prepare=_compile(packing, early, threads), packing=packing
-    )
+    run = _compile(main, late, threads, flat)
+    prepare = _compile(packing, early, threads, flat)
+    return Compiled(run, main, names, buffer_shapes(main, flat), prepare=prepare)
 
 
 def split_prepared(pipeline: dict[str, Any], names: Sequence[str]) -> list[dict[str, Any]]:
@@ -267,9 +306,7 @@ def split_prepared(pipeline: dict[str, Any], names: Sequence[str]) -> list[dict[
     while waiting:
         name = waiting.pop()
         if name in inputs:
-            raise EmitError(
-                f"precompute: one of {', '.join(names)} needs the input {name!r}, not weights alone"
-            )
+            raise EmitError(f"precompute: one of {', '.join(names)} needs the input {name!r}, not weights alone")
         if name in funcs and name not in needed:
             needed.add(name)
             waiting += [n for n in _loads(funcs[name]) if n != name]
@@ -323,16 +360,16 @@ OUT_OF_BOUNDS = ("beyond the max", "before the min", "Bounds given for", "smalle
 """Words of Halide's run-time checks when a rounded-up loop would leave an input."""
 
 
-def _compile(pipeline: dict[str, Any], directives: Sequence[dict[str, Any]], threads: int) -> Any:
+def _compile(pipeline: dict[str, Any], directives: Sequence[dict[str, Any]], threads: int, flat: set[str]) -> Any:
     for guarded in (False, True):
-        emitted = Emitted(pipeline)
+        emitted = Emitted(pipeline, flat)
         scheduler = Scheduler(emitted, threads=threads, guarded=guarded)
         for directive in directives:
             scheduler.apply(directive)
         target = hl.get_jit_target_from_environment()
         compiled = hl.Pipeline(emitted.outputs).compile_to_callable(list(emitted.params.values()), target)
         try:
-            compiled(*_blank_buffers(pipeline))
+            compiled(*_blank_buffers(pipeline, flat))
         except hl.HalideError as error:
             if guarded or not any(sign in str(error) for sign in OUT_OF_BOUNDS):
                 raise
@@ -341,16 +378,12 @@ def _compile(pipeline: dict[str, Any], directives: Sequence[dict[str, Any]], thr
     return compiled
 
 
-def _blank_buffers(pipeline: dict[str, Any]) -> list[Any]:
+def _blank_buffers(pipeline: dict[str, Any], flat: set[str]) -> list[Any]:
     """Zeroed buffers of the right shapes: one call with them finds schedules that would leave an input."""
-    kinds = [
-        (b["dtype"], list(reversed(b["shape"])) or [1])
-        for b in pipeline["buffers"]
-        if b["kind"] != "constant"
-    ]
-    funcs = {f["name"]: f for f in pipeline["funcs"]}
-    kinds += [(funcs[n]["dtype"], [d["extent"] for d in funcs[n]["dims"]]) for n in pipeline["outputs"]]
-    buffers = [hl.Buffer(STORED[dtype], shape) for dtype, shape in kinds]
+    shapes = buffer_shapes(pipeline, flat)
+    kinds = {b["name"]: b["dtype"] for b in pipeline["buffers"]} | {f["name"]: f["dtype"] for f in pipeline["funcs"]}
+    names = [b["name"] for b in pipeline["buffers"] if b["kind"] != "constant"] + list(pipeline["outputs"])
+    buffers = [hl.Buffer(STORED[kinds[n]], list(reversed(shapes[n]))) for n in names]
     for buffer in buffers:
         buffer.fill(0)
     return buffers

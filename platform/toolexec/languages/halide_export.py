@@ -40,13 +40,19 @@ _SCHEDULE = [
 _TUNABLES = {tunables}
 _SHAPES = {shapes}
 _OUTPUTS = {outputs}
+_NAMES = [b["name"] for b in _ALGORITHM["buffers"] if b["kind"] != "constant"]
 
-# ---------------------------------------------------------------- how it becomes code
+# ---------------------------------------------------------------- how it becomes code: a module of its own
+_EMITTER = r{quote}
 {emitter}
+{quote}
 
 # ---------------------------------------------------------------- and how it is called
 import os as _os
+import sys as _sys
+import types as _types
 
+import halide as _hl
 import torch as _torch
 from torch.utils import _pytree as _pytree
 
@@ -57,16 +63,17 @@ def _kernel():
     if "kernel" not in _COMPILED:
         _os.environ.setdefault("HL_NUM_THREADS", str(_torch.get_num_threads()))
         threads = int(_os.environ["HL_NUM_THREADS"])
-        _COMPILED["kernel"] = compile_pipeline(_ALGORITHM, _SCHEDULE, _TUNABLES, threads=threads)
+        emitter = _sys.modules["kernelwright_emitter"] = _types.ModuleType("kernelwright_emitter")
+        exec(compile(_EMITTER, "kernelwright_emitter.py", "exec"), emitter.__dict__)
+        _COMPILED["kernel"] = emitter.compile_pipeline(_ALGORITHM, _SCHEDULE, _TUNABLES, threads=threads)
     return _COMPILED["kernel"]
 
 
-def _wrap(tensor, output=False):
+def _wrap(name, tensor):
     tensor = tensor.detach()
     if tensor.dtype is _torch.bool:
         tensor = tensor.view(_torch.uint8)
-    array = tensor.numpy()
-    return hl.Buffer(array if array.ndim or output else array.reshape(1))
+    return _hl.Buffer(tensor.numpy().reshape(_kernel().shapes[name]))
 
 
 class ModelNew(Model):
@@ -80,16 +87,16 @@ class ModelNew(Model):
         """Wrap the weights, and compute what the schedule keeps per set of weights."""
         kernel = _kernel()
         tensors = [t.detach().contiguous() for t in self.state_dict().values()]
-        self._weights = [_wrap(t) for t in tensors]
         self._kept, self._packed = tensors, []
+        self._weights = [_wrap(n, t) for n, t in zip(_NAMES[len(_SHAPES) :], tensors)]
+        dtypes = {{b["name"]: b["dtype"] for b in kernel.main["buffers"]}}
         for name in kernel.prepared:
-            told = next(b for b in kernel.main["buffers"] if b["name"] == name)
-            packed = _torch.empty(told["shape"] or [1], dtype=getattr(_torch, told["dtype"]))
+            packed = _torch.empty(kernel.shapes[name], dtype=getattr(_torch, dtypes[name]))
             self._kept.append(packed)
-            self._packed.append(_wrap(packed))
+            self._packed.append(_wrap(name, packed))
         if kernel.prepare is not None:
             idle = [_torch.empty(shape, dtype=getattr(_torch, dtype)) for dtype, shape in _SHAPES]
-            kernel.prepare(*[_wrap(t) for t in idle], *self._weights, *self._packed)
+            kernel.prepare(*[_wrap(n, t) for n, t in zip(_NAMES, idle)], *self._weights, *self._packed)
         self._packed_for = self._versions()
 
     def _versions(self):
@@ -105,7 +112,8 @@ class ModelNew(Model):
             if found != _SHAPES:
                 raise RuntimeError(f"this kernel was made for inputs {{_SHAPES}}, got {{found}}")
             outputs = [_torch.empty(shape, dtype=getattr(_torch, dtype)) for dtype, shape in _OUTPUTS]
-            kernel.run(*[_wrap(t) for t in inputs], *self._weights, *self._packed, *[_wrap(t, True) for t in outputs])
+            results = [_wrap(n, t) for n, t in zip(_ALGORITHM["outputs"], outputs)]
+            kernel.run(*[_wrap(n, t) for n, t in zip(_NAMES, inputs)], *self._weights, *self._packed, *results)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 '''
 
@@ -139,6 +147,7 @@ def export_text(
         shapes=repr([(a.dtype, list(a.shape)) for a in facts.of_kind("input")]),
         outputs=repr([(a.dtype, list(a.shape)) for a in facts.of_kind("output")]),
         emitter=embedded(),
+        quote="'''",
     )
     future, rest = split_future(with_overrides(task.reference, task.workloads[0].set))
     return f"{head}{future}{rest.strip()}\n{body}"
@@ -168,7 +177,7 @@ def embedded() -> str:
                 dropped |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
         kept = [line for number, line in enumerate(source.splitlines(), start=1) if number not in dropped]
         texts.append("\n".join(kept).strip())
-    return "\n\n\n".join(texts)
+    return "from __future__ import annotations\n\n" + "\n\n\n".join(texts)
 
 
 def split_future(source: str) -> tuple[str, str]:

@@ -20,7 +20,6 @@ from kernelwright.toolexec.workers.kernel import (
     Kernel,
     KernelError,
     LoadSpec,
-    TensorSpec,
     empty_aligned,
 )
 
@@ -48,6 +47,12 @@ class HalideKernel(Kernel):
             )
         except (ValueError, hl.HalideError) as error:
             raise KernelError(f"the schedule does not compile: {str(error).strip()[:2000]}") from error
+        buffers = [b for b in data["pipeline"]["buffers"] if b["kind"] != "constant"]
+        names = [b["name"] for b in buffers]
+        self._inputs = names[: len(spec.inputs)]
+        self._parameters = names[len(spec.inputs) :]
+        self._results = list(data["pipeline"]["outputs"])
+        self._dtypes = {b["name"]: b["dtype"] for b in self._compiled.main["buffers"]}
         self._weights: list[Any] = []
         self._kept: list[Array] = []
         self._prepared: list[Any] = []
@@ -56,26 +61,27 @@ class HalideKernel(Kernel):
 
     def set_weights(self, params: Sequence[Array]) -> None:
         """Copy the weights into memory of their own."""
-        for array, tensor in zip(params, self.spec.parameters, strict=True):
+        for name, array, tensor in zip(self._parameters, params, self.spec.parameters, strict=True):
             own = empty_aligned(tensor.shape, tensor.dtype)
             own[...] = array
-            self._weights.append(self._wrap(own, at_least_1d=True))
-        self._prepared = [self._blank(name) for name in self._compiled.prepared]
+            self._weights.append(self._wrap(name, own))
+        self._prepared = [self._empty(name) for name in self._compiled.prepared]
 
     def prepare(self) -> bool:
         """Compute what the schedule keeps per set of weights, e.g. a transposed matrix."""
-        if self._compiled.prepare is None or self._compiled.packing is None:
+        if self._compiled.prepare is None:
             return False
-        idle = [self._blank_input(t) for t in self.spec.inputs]
+        idle = [self._empty(name) for name in self._inputs]
         self._compiled.prepare(*idle, *self._weights, *self._prepared)
         return True
 
     def bind(self, slot: int, inputs: Sequence[Array]) -> None:
         """Wrap the views and allocate the slot's outputs."""
         outputs = [empty_aligned(t.shape, t.dtype) for t in self.spec.outputs]
-        wrapped = [self._wrap(a, at_least_1d=True) for a in inputs]
+        wrapped = [self._wrap(n, a) for n, a in zip(self._inputs, inputs, strict=True)]
+        results = [self._wrap(n, a) for n, a in zip(self._results, outputs, strict=True)]
         self._outputs[slot] = outputs
-        self._calls[slot] = (*wrapped, *self._weights, *self._prepared, *[self._wrap(a) for a in outputs])
+        self._calls[slot] = (*wrapped, *self._weights, *self._prepared, *results)
 
     def poison(self, slot: int, byte: int) -> None:
         """Fill the slot's outputs."""
@@ -90,27 +96,22 @@ class HalideKernel(Kernel):
         """The slot's outputs."""
         return self._outputs[slot]
 
-    def _blank(self, name: str) -> Any:
-        """An empty buffer for what is computed from the weights."""
-        buffer = next(b for b in self._compiled.main["buffers"] if b["name"] == name)
-        return self._wrap(empty_aligned(buffer["shape"], buffer["dtype"]), at_least_1d=True)
+    def _empty(self, name: str) -> Any:
+        """A buffer of its own for an input that is not read, or for what is computed from the weights."""
+        return self._wrap(name, empty_aligned(self._compiled.shapes[name], self._dtypes[name]))
 
-    def _blank_input(self, tensor: TensorSpec) -> Any:
-        return self._wrap(empty_aligned(tensor.shape, tensor.dtype), at_least_1d=True)
-
-    def _wrap(self, array: Array, *, at_least_1d: bool = False) -> Any:
+    def _wrap(self, name: str, array: Array) -> Any:
         """A Halide buffer on the array's memory; booleans as bytes, a read-only view by its address."""
         if not array.flags.c_contiguous:
             raise KernelError("a pipeline takes contiguous arrays only")
         if array.dtype == np.bool_:
             array = array.view(np.uint8)
-        if at_least_1d and array.ndim == 0:
-            array = array.reshape(1)
+        array = array.reshape(self._compiled.shapes[name])
+        self._kept.append(array)
         if not array.flags.writeable and array.size:
             raw = (ctypes.c_uint8 * array.nbytes).from_address(array.ctypes.data)
+            array = np.ctypeslib.as_array(raw).view(array.dtype).reshape(array.shape)
             self._kept.append(array)
-            array = np.frombuffer(raw, dtype=array.dtype).reshape(array.shape)
-        self._kept.append(array)
         return self._hl.Buffer(array)
 
 

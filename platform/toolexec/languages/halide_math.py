@@ -61,9 +61,7 @@ def log1p(x: Any) -> Any:
     one = number(x, 1.0)
     shifted = hl.strict_float(one + x)
     lost = hl.strict_float(shifted - one)
-    return hl.select(
-        lost == number(x, 0.0), x, hl.log(shifted) * (x / hl.select(lost == number(x, 0.0), one, lost))
-    )
+    return hl.select(lost == number(x, 0.0), x, hl.log(shifted) * (x / hl.select(lost == number(x, 0.0), one, lost)))
 
 
 def expm1(x: Any) -> Any:

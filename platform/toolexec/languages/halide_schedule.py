@@ -59,10 +59,7 @@ class Scheduler:
         self.outputs = set(emitted.pipeline["outputs"])
         self.loops: dict[tuple[str, int], dict[str, Loop]] = {}
         for name, record in emitted.records.items():
-            pure = {
-                d["name"]: Loop(a, d["extent"])
-                for d, a in zip(record["dims"], emitted.args[name], strict=True)
-            }
+            pure = {d["name"]: Loop(a, d["extent"]) for d, a in zip(record["dims"], emitted.args[name], strict=True)}
             self.loops[name, 0] = pure
             for number, update in enumerate(record.get("updates", ()), start=1):
                 held = emitted.domains.get((name, number), {})
