@@ -24,6 +24,7 @@ LAYERS: list[set[str]] = [
     {"suite", "report"},
     {"wiring"},
     {"cli", "web"},
+    {"__main__"},
 ]
 # These meet through protocols, in the graph's nodes.
 STRANGERS = {"toolexec", "memory", "search"}
@@ -39,6 +40,12 @@ HEAVY = {
 # Files that run only inside a worker process may import them at the top: path under platform/ -> why.
 WORKER_FILES: dict[str, str] = {
     "agents/graph.py": "no worker, but imported by agents/running.py only when a run starts: it is LangGraph's file",
+    "toolexec/languages/halide_emit.py": "builds Funcs in the candidate's worker, and is embedded in exported files",
+    "toolexec/languages/halide_math.py": "polynomials for halide_emit.py, in the candidate's worker",
+    "toolexec/languages/halide_schedule.py": "applies Directives in the candidate's worker",
+    "toolexec/workers/describe.py": "describes the reference in the reference worker",
+    "toolexec/workers/module_kernel.py": "runs a ModelNew in the candidate's worker",
+    "toolexec/workers/reference_host.py": "runs the reference in the reference worker",
 }
 
 
