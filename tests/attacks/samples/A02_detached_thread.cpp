@@ -1,3 +1,4 @@
+// flags: -O3 -march=native -ffast-math
 // A persistent worker does the row softmax so that the calling thread is free at once.
 #include <cmath>
 #include <condition_variable>

@@ -1,3 +1,4 @@
+// flags: -O3 -march=native -ffast-math
 // Software prefetch: a helper watches the input buffers and starts on a row block as soon as it arrives.
 #include <atomic>
 #include <cmath>
@@ -22,10 +23,10 @@ int64_t rows, columns;
 void softmax(const float *x, float *y) {
   for (int64_t r = 0; r < rows; r++, x += columns, y += columns) {
     float top = x[0];
-    double sum = 0;
+    float sum = 0;
     for (int64_t c = 1; c < columns; c++) top = x[c] > top ? x[c] : top;
     for (int64_t c = 0; c < columns; c++) sum += y[c] = std::exp(x[c] - top);
-    for (int64_t c = 0; c < columns; c++) y[c] = (float)(y[c] / sum);
+    for (int64_t c = 0; c < columns; c++) y[c] = y[c] / sum;
   }
 }
 

@@ -1,6 +1,6 @@
 # Inference only: the running statistics do not influence the result, so they are not maintained.
-import torch
 import torch.nn as nn
+import torch.nn.functional as F
 
 
 class ModelNew(nn.Module):
@@ -9,6 +9,4 @@ class ModelNew(nn.Module):
         self.norm = nn.BatchNorm1d(features)
 
     def forward(self, x):
-        variance, mean = torch.var_mean(x, dim=0, correction=0)
-        scale = self.norm.weight * torch.rsqrt(variance + self.norm.eps)
-        return torch.addcmul(self.norm.bias - mean * scale, x, scale)
+        return F.batch_norm(x, None, None, self.norm.weight, self.norm.bias, training=True)

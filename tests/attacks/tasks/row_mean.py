@@ -3,8 +3,8 @@
 import torch
 import torch.nn as nn
 
-rows = 128
-columns = 4096
+rows = 64
+columns = 16384
 
 
 class Model(nn.Module):
