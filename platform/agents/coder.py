@@ -35,11 +35,12 @@ class SearchCoder:
 
     def _schedule(self, knowledge: Knowledge, decision: Decision) -> Candidate | None:
         parent = next((c for c in knowledge.pool if c.id == decision.parent), None)
-        if parent is None:
-            parent = self._space.start(knowledge.facts)
-        if parent is None or not decision.directives:
-            return parent
-        return self._bound(parent, decision.directives, ())
+        if parent is not None and (flag := decision.parameters.get("flag")):
+            return parent.model_copy(update={"flags": (*parent.flags, str(flag))})
+        start = self._space.start(knowledge.facts)
+        if start is None or not decision.directives:
+            return start
+        return self._bound(start, decision.directives, parent.tunables if parent is not None else ())
 
     def _bound(
         self, start: Candidate, recipe: tuple[Directive, ...], tunables: tuple[Tunable, ...]

@@ -119,6 +119,11 @@ def profiler(state: OneCandidate, runtime: Runtime[RunContext]) -> RunState:
         return {"judged": [Judged(decision=decision.id, candidate=None, score=None)]}
     if context.ending():
         return {"judged": []}
+    if (twin := _twin(context, decision, state["candidate"])) is not None:
+        same = f"the same kernel as the one of: {twin.summary}"
+        context.folder.add_decision(decision.model_copy(update={"verdict": "neutral", "learned": same}))
+        context.emit("candidate", same, decision=decision.id)
+        return {"judged": [Judged(decision=decision.id, candidate=None, score=None)]}
     best_score = context.summary.best.value if context.summary.best is not None else 0.0
     candidate = context.folder.candidate(state["candidate"])
     final, evaluation = judge_candidate(context, candidate, best_score)
@@ -137,6 +142,13 @@ def profiler(state: OneCandidate, runtime: Runtime[RunContext]) -> RunState:
         failure=evaluation.failure.message if evaluation.failure else "",
     )
     return {"judged": [_judged(decision, final.id, evaluation)]}
+
+
+def _twin(context: RunContext, decision: Decision, candidate_id: str) -> Decision | None:
+    """An earlier decision that led to this very candidate, tuned or as written."""
+    bases = {t.candidate_id: t.base_id for t in context.folder.trials()}
+    others = [d for d in context.folder.decisions() if d.id != decision.id and d.child is not None]
+    return next((d for d in others if candidate_id in (d.child, bases.get(d.child or ""))), None)
 
 
 def _judged(decision: Decision, candidate_id: str, evaluation: Evaluation) -> Judged:

@@ -1,7 +1,7 @@
 """SearchPlanner: draws decisions from library solutions and their ladders, and from the rules of scheduling.
 
 It needs no model. A solution is tried at its last rung first; solutions take turns, so that one precedent cannot fill a
-round. Where a pipeline has passed, the rules propose the next moves on it.
+round. Once a candidate has passed, moves on the best one join in.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import zip_longest
 
 from kernelwright.agents.adaptation import bind
 from kernelwright.protocols import Knowledge, Recalled, ScheduleSpace, TechniqueEvidence
-from kernelwright.records import Decision, Entry, Rung
+from kernelwright.records import Candidate, Decision, Entry, Rung
 
 
 class SearchPlanner:
@@ -27,7 +27,7 @@ class SearchPlanner:
     def plan(self, knowledge: Knowledge, *, limit: int) -> list[Decision]:
         """Ranked decisions, best first; [] when nothing is left to try."""
         tried = {d.key for d in knowledge.tried}
-        moves = _take_turns([*self._precedents(knowledge), self._rules(knowledge)])
+        moves = _take_turns([self._refinements(knowledge), *self._precedents(knowledge), self._rules(knowledge)])
         fresh: dict[str, Decision] = {}
         for move in moves:
             if move.key not in tried:
@@ -48,34 +48,77 @@ class SearchPlanner:
         return ladders
 
     def _rules(self, knowledge: Knowledge) -> list[Decision]:
-        """What the rules of scheduling suggest: for the best pipeline so far, else for the plain one."""
-        if "halide" not in knowledge.languages:
+        """What the rules of scheduling suggest for the reference as a pipeline, most promising first."""
+        if "halide" not in knowledge.languages or (start := self._space.start(knowledge.facts)) is None:
             return []
-        pipelines = [c for c in knowledge.pool if c.entry is Entry.PIPELINE]
-        decisions: list[Decision] = []
-        if not pipelines:
-            if (start := self._space.start(knowledge.facts)) is None:
-                return []
-            plain = Decision(
-                technique="plain-schedule",
-                summary="Express the reference as a Halide pipeline with a plain, vectorised schedule",
-                where="whole kernel",
-                bottleneck="overhead",
-                hypothesis="One fused pass avoids the framework's intermediate tensors",
-                predicted_speedup=None,
-                source="search",
-                round=knowledge.round,
-            )
-            decisions = [
-                plain,
-                *(d.model_copy(update={"parent": None}) for d in self._space.proposals(start)),
-            ]
-        else:
-            for parent in pipelines[:2]:
-                proposals = self._space.proposals(parent)
-                decisions += [d.model_copy(update={"parent": parent.id}) for d in proposals]
-        ranked = sorted(decisions, key=lambda d: -_expected(d, knowledge.evidence))
+        plain = Decision(
+            technique="plain-schedule",
+            summary="Express the reference as a Halide pipeline with a plain, vectorised schedule",
+            where="whole kernel",
+            bottleneck="overhead",
+            hypothesis="One fused pass avoids the framework's intermediate tensors",
+            source="search",
+        )
+        moves = [plain, *(d.model_copy(update={"parent": None}) for d in self._space.proposals(start))]
+        ranked = sorted(moves, key=lambda d: -_expected(d, knowledge.evidence))
         return [d.model_copy(update={"round": knowledge.round}) for d in ranked]
+
+    def _refinements(self, knowledge: Knowledge) -> list[Decision]:
+        """Moves on the best candidate so far: other compiler flags for C++, further rewrites for a pipeline."""
+        best = knowledge.best
+        if best is None:
+            return []
+        if best.entry is Entry.C:
+            return [_with_flag(flag, why, best, knowledge) for flag, why in FLAGS if flag not in best.flags]
+        if best.entry is Entry.PIPELINE:
+            return self._further_rewrites(best, knowledge)
+        return []
+
+    def _further_rewrites(self, best: Candidate, knowledge: Knowledge) -> list[Decision]:
+        recipe = next((d.directives for d in knowledge.tried if d.child == best.id), ())
+        start = self._space.start(knowledge.facts)
+        if not recipe or start is None:
+            return []
+        have = {(r.func, r.args) for r in recipe if r.verb == "rewrite"}
+        moves = []
+        for proposal in self._space.proposals(start):
+            more = tuple(r for r in proposal.directives if r.verb == "rewrite" and (r.func, r.args) not in have)
+            if more:
+                what = ", ".join(str(r) for r in more)
+                changes = {
+                    "summary": f"Keep the schedule of the best and add: {what}",
+                    "directives": (*more, *recipe),
+                    "parent": best.id,
+                    "round": knowledge.round,
+                    "predicted_speedup": 1.1,
+                }
+                moves.append(proposal.model_copy(update=changes))
+        return moves
+
+
+FLAGS = (
+    ("-mprefer-vector-width=512", "GCC keeps to 256-bit vectors unless told otherwise"),
+    ("-funroll-loops", "More independent operations in flight hide latency"),
+    ("-ffast-math", "Reassociation lets reductions vectorise; the judge's error bounds decide whether it is allowed"),
+)
+"""Compiler flags worth a try on a C++ kernel that is already good, with why."""
+
+
+def _with_flag(flag: str, why: str, best: Candidate, knowledge: Knowledge) -> Decision:
+    """The best candidate compiled with one more flag."""
+    return Decision(
+        technique="compiler-flag",
+        summary=f"Compile the best candidate with {flag}",
+        where="compiler",
+        parameters={"flag": flag},
+        bottleneck=knowledge.profile.bottleneck if knowledge.profile is not None else "",
+        evidence=knowledge.profile.reason if knowledge.profile is not None else "",
+        hypothesis=why,
+        predicted_speedup=1.05,
+        source="search",
+        parent=best.id,
+        round=knowledge.round,
+    )
 
 
 def _adopt(recalled: Recalled, index: int, rung: Rung, knowledge: Knowledge) -> Decision:

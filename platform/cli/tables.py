@@ -5,7 +5,9 @@ Owns layout only: what rows say is decided in ``report/``. The ``--json`` twin o
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelwright.cli.drawing import TONES, WIDE, as_text, grid, labelled, stack, width, words
@@ -49,8 +51,14 @@ def next_commands(records: RunRecords) -> list[tuple[str, str]]:
     if records.summary.state in ("stopped", "running"):
         commands.insert(0, ("go on", f"kernelwright resume {run}"))
     if best := records.paths.get("best kernel"):
-        commands.append(("check it", f"kernelwright evaluate {records.task.name} {best}"))
+        commands.append(("check it", f"kernelwright evaluate {shlex.quote(_task_word(records.task))} {best}"))
     return commands
+
+
+def _task_word(task: Task) -> str:
+    """What names the task on a command line: its name where that is found, else its path."""
+    on_a_shelf = not task.path or Path(task.path).parent.name == "tasks"
+    return task.name if on_a_shelf else task.path
 
 
 def candidates_table(records: RunRecords, columns: int) -> Table:

@@ -2,6 +2,7 @@
 
 import pytest
 from fakes.records import a_candidate, a_decision
+
 from kernelwright.agents.adaptation import _Failed, adapt, bind, evaluate
 from kernelwright.records import (
     ArgumentFacts,

@@ -2,6 +2,7 @@
 
 import pytest
 from fakes.records import a_candidate, a_failure, a_ratio, an_evaluation
+
 from kernelwright.agents.reflector import judge_decision
 from kernelwright.records import Status
 
