@@ -247,7 +247,8 @@ def _quick(got: Array, expected: Expected, policy: TolerancePolicy) -> Compariso
     for start in range(0, flat.size, CHUNK):
         right = exact[start : start + CHUNK]
         error = room[: right.size]
-        np.subtract(as_float(flat[start : start + CHUNK], expected.dtype), right, out=error)
+        with np.errstate(invalid="ignore"):
+            np.subtract(as_float(flat[start : start + CHUNK], expected.dtype), right, out=error)
         np.abs(error, out=error)
         top = float(error.max())
         if not top < np.inf:

@@ -189,7 +189,7 @@ class Contestant:
     def _grow(self, end: int) -> None:
         if end > self.worker.arena.size:
             self.worker.arena.grow(end)
-            self._ask("arena", size=end)
+            self._ask("arena", size=self.worker.arena.size)
 
     def _mismatch(self, found: object) -> WorkerFailure:
         wanted = [(t.dtype, tuple(t.shape)) for t in self.spec.outputs]

@@ -136,7 +136,7 @@ class Reference:
     def _grow(self, size: int) -> None:
         if size > self._worker.arena.size:
             self._worker.arena.grow(size)
-            self._worker.call("arena", TIMEOUT_S, size=size)
+            self._worker.call("arena", TIMEOUT_S, size=self._worker.arena.size)
 
     def _call(self, op: str, workload: str, **fields: Any) -> dict[str, Any]:
         try:

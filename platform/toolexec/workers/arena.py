@@ -39,14 +39,15 @@ class Arena:
         return cls(descriptor)
 
     def grow(self, size: int) -> None:
-        """Make it at least ``size`` bytes (the judge's side); arrays cut earlier stay valid."""
+        """Make it at least ``size`` bytes, in whole pages (the judge's side); arrays cut earlier stay valid."""
+        size = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
         if size > self.size:
             os.ftruncate(self.descriptor, size)
             self.map(size)
 
     def map(self, size: int) -> None:
         """Map ``size`` bytes that the judge says are there."""
-        self._map = mmap.mmap(self.descriptor, max(size, mmap.PAGESIZE))
+        self._map = mmap.mmap(self.descriptor, size)
         self.size = size
 
     def array(self, offset: int, spec: TensorSpec) -> Array:

@@ -157,6 +157,8 @@ class ModuleKernel(Kernel):
         return self._dtypes.get(slot, [])
 
     def _accept(self, i: int, leaf: Any, slot: int) -> None:
+        if not isinstance(leaf, torch.Tensor):
+            raise KernelError(f"output {i} is a {type(leaf).__name__}, not a tensor")
         if type(leaf) is not torch.Tensor:
             raise KernelError(f"output {i} is a {type(leaf).__name__}, not a plain torch.Tensor", kind="cheated")
         if leaf.device.type != "cpu" or leaf.layout is not torch.strided:

@@ -1,0 +1,161 @@
+"""The order of rounds on a fake clock and scripted contestants: no process, no real time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from fakes.kernels import small_task
+
+from kernelwright.records import Domain
+from kernelwright.toolexec.inputs import InputFacts, Mixer
+from kernelwright.toolexec.judge.cases import Tally
+from kernelwright.toolexec.judge.rejection import Rejection
+from kernelwright.toolexec.judge.rounds import MAX_SLOTS, RoundPlan, Rounds
+from kernelwright.toolexec.numerics import Closeness, Expected
+from kernelwright.toolexec.statistics import StopRule
+from kernelwright.toolexec.workers.kernel import LoadSpec, TensorSpec
+
+SPEC = LoadSpec("c", "cpp", "", (TensorSpec("x", "float32", (4, 4)),), (), (TensorSpec("y", "float32", (4, 4)),))
+
+
+class Clock:
+    """Seconds that pass only when something is run."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Scripted:
+    """A contestant that takes a stated time a call and doubles its input."""
+
+    def __init__(self, name: str, call_us: float, clock: Clock, log: list[str], *, trusted: bool = True) -> None:
+        self.name, self.call_us, self.clock, self.log, self.trusted = name, call_us, clock, log, trusted
+        self.spec, self.round_trip_ns, self.keeps_inputs = SPEC, 0, not trusted
+        self.inputs: dict[int, np.ndarray] = {}
+        self.armed: list[int] = []
+        self.wrong_after = 10**9
+        self.calls = 0
+        self.seen: list[bytes] = []
+
+    def ensure_slots(self, count: int) -> None:
+        pass
+
+    def calibrate(self) -> None:
+        self.round_trip_ns = 10_000
+
+    def one_call_ns(self) -> float:
+        return self.call_us * 1000
+
+    def fill(self, slot: int, inputs) -> None:
+        self.inputs[slot] = inputs[0].copy()
+
+    def arm(self, slots, poison: int = 0) -> None:
+        self.armed = list(slots)
+
+    def go(self) -> int:
+        self.calls += len(self.armed)
+        self.seen += [self.inputs[s].tobytes() for s in self.armed]
+        self.log.append(self.name)
+        self.clock.now += len(self.armed) * self.call_us * 1e-6
+        return int(len(self.armed) * self.call_us * 1000) + self.round_trip_ns
+
+    def collect(self, slots, *, copy: bool = True):
+        factor = 2.0 if self.calls < self.wrong_after else 2.1
+        return [[self.inputs[s] * np.float32(factor)] for s in slots]
+
+    def intact(self, slot: int, inputs) -> bool:
+        return np.array_equal(self.inputs[slot], inputs[0])
+
+
+class Book:
+    """What Rounds needs of a CaseBook."""
+
+    workload = "w"
+    propagate = False
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(0)
+        self.task = small_task()
+        self.facts = [InputFacts("x", "float32", (4, 4), Domain())]
+        self.draws = [[rng.standard_normal((4, 4)).astype(np.float32)] for _ in range(2)]
+        self.mixer = Mixer(self.draws, self.facts, rng)
+        self.expected = 0
+
+    def expect(self, inputs, weights_seed=None):
+        self.expected += 1
+        exact = inputs[0].astype(np.float64) * 2
+        return [Expected.of(exact, exact.astype(np.float32), "float32")]
+
+
+def measure(candidate_us: float, baselines_us: dict[str, float], plan: RoundPlan, *, wrong_after: int = 10**9):
+    clock, log, book = Clock(), [], Book()
+    mine = Scripted("mine", candidate_us, clock, log, trusted=False)
+    mine.wrong_after = wrong_after
+    others = [Scripted(n, t, clock, log) for n, t in baselines_us.items()]
+    tally = Tally()
+    rounds = Rounds(mine, others, checker=others[0], book=book, rng=np.random.default_rng(1), tally=tally)
+    rounds.closeness = [Closeness.of(book.expect(book.draws[0])[0], book.task.tolerance)]
+    return rounds.run(plan, [], clock=clock), mine, others, log, tally, clock
+
+
+PLAN = RoundPlan(StopRule(min_rounds=10, max_rounds=20), sample_us=1000.0, spot_checks=3)
+
+
+def test_samples_are_wall_time_per_call_without_the_round_trip():
+    measured, *_ = measure(100.0, {"eager": 250.0}, PLAN)
+    assert measured.times("mine") == pytest.approx([100.0] * 10)
+    assert measured.times("eager") == pytest.approx([250.0] * 10)
+    assert np.exp(measured.logs("mine", "eager")) == pytest.approx([2.5] * 10)
+
+
+def test_calls_are_looped_until_a_sample_is_long_enough():
+    measured, mine, *_ = measure(100.0, {"eager": 100.0}, PLAN)
+    assert measured.slots == 10
+    assert measure(0.5, {"eager": 0.5}, PLAN)[0].slots == MAX_SLOTS
+    assert measure(5000.0, {"eager": 100.0}, PLAN)[0].slots == 1
+
+
+def test_every_call_has_content_of_its_own():
+    _, mine, *_ = measure(100.0, {"eager": 100.0}, PLAN)
+    assert len(set(mine.seen)) >= len(mine.seen) - 11  # the first round repeats nothing but the warm-up's one
+
+
+def test_the_order_inside_rounds_is_random():
+    *_, log, _, _ = measure(100.0, {"eager": 100.0, "compile": 100.0}, PLAN)
+    rounds = log[3:]
+    orders = {tuple(rounds[i : i + 3]) for i in range(0, len(rounds), 3)}
+    assert all(set(order) == {"mine", "eager", "compile"} for order in orders)
+    assert len(orders) > 2
+
+
+def test_a_slow_baseline_joins_only_some_rounds():
+    measured, *_ = measure(100.0, {"eager": 120.0, "compile": 1000.0}, PLAN)
+    assert len(measured.times("compile")) == 4  # rounds 0, 3, 6, 9
+    assert len(measured.logs("mine", "compile")) == 4
+
+
+def test_every_timed_output_is_checked():
+    measured, mine, _, _, tally, _ = measure(100.0, {"eager": 100.0}, PLAN)
+    assert tally.checked_calls >= 10 * measured.slots
+
+
+def test_one_that_becomes_wrong_while_timed_is_caught():
+    with pytest.raises(Rejection, match="outside the tolerance"):
+        measure(100.0, {"eager": 100.0}, PLAN, wrong_after=60)
+
+
+def test_time_spent_ends_it():
+    plan = RoundPlan(StopRule(min_rounds=1000, max_rounds=2000, budget_s=0.05), 1000.0, 1)
+    measured, *_, clock = measure(1000.0, {"eager": 1000.0}, plan)
+    assert 20 <= len(measured.times("mine")) <= 30  # 2 ms a round
+    assert clock.now < 0.07
+
+
+def test_single_calls_are_sampled_where_asked():
+    plan = RoundPlan(StopRule(min_rounds=3, max_rounds=3), 1000.0, 1, singles=5)
+    measured, *_ = measure(100.0, {"eager": 200.0}, plan)
+    assert measured.singles["mine"] == pytest.approx([100.0] * 5)
+    assert measured.singles["eager"] == pytest.approx([200.0] * 5)

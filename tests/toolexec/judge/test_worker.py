@@ -1,0 +1,126 @@
+"""Processes: they start, answer, end with everything they started, and die with the judge."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from kernelwright.toolexec.judge.device_lock import DeviceLock
+from kernelwright.toolexec.judge.pool import WorkerPool
+from kernelwright.toolexec.judge.worker import WorkerFailure
+
+
+@pytest.fixture
+def pool():
+    made = WorkerPool(threads=1, memory_limit_gib=4)
+    yield made
+    made.close()
+
+
+def alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as stream:
+            return stream.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_an_unknown_request_is_an_answer_not_a_crash(pool):
+    worker = pool.take("kernel")
+    with pytest.raises(WorkerFailure, match="KeyError"):
+        worker.call("no-such-thing", 5.0)
+    assert worker.call("arm", 5.0, slots=[])["n"]
+
+
+def test_an_empty_go_comes_back_at_once(pool):
+    worker = pool.take("kernel")
+    worker.call("arm", 5.0, slots=[])
+    assert 0 < worker.go(5.0) < 1e9
+
+
+def test_a_spare_is_used_and_not_shared(pool):
+    pool.refill("kernel")
+    pool.settle()
+    first, second = pool.take("kernel"), pool.take("kernel")
+    assert first.pid != second.pid
+
+
+def test_a_stopped_worker_is_a_timeout_and_gone(pool):
+    worker = pool.take("kernel")
+    os.kill(worker.pid, signal.SIGSTOP)
+    start = time.monotonic()
+    with pytest.raises(WorkerFailure) as caught:
+        worker.call("arm", 0.5, slots=[])
+    assert caught.value.kind == "timeout"
+    assert time.monotonic() - start < 4
+    assert not alive(worker.pid)
+
+
+def test_a_killed_worker_is_told_as_such(pool):
+    worker = pool.take("kernel")
+    os.kill(worker.pid, signal.SIGSEGV)
+    with pytest.raises(WorkerFailure, match="SIGSEGV") as caught:
+        worker.call("arm", 5.0, slots=[])
+    assert caught.value.kind == "died"
+
+
+def test_closing_removes_the_folder(pool):
+    worker = pool.take("kernel")
+    assert worker.folder.exists()
+    pool.release(worker)
+    assert not worker.folder.exists() and not alive(worker.pid)
+
+
+def test_workers_outlive_the_thread_that_asked_for_them(pool):
+    taken = []
+    thread = threading.Thread(target=lambda: taken.append(pool.take("kernel")))
+    thread.start()
+    thread.join()
+    time.sleep(0.1)
+    assert taken[0].call("arm", 5.0, slots=[])
+
+
+def test_workers_end_with_the_judge():
+    script = (
+        "from kernelwright.toolexec.judge.pool import WorkerPool\n"
+        "import time\n"
+        "pool = WorkerPool(threads=1, memory_limit_gib=4)\n"
+        "print(pool.take('kernel').pid, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    judge = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert judge.stdout is not None
+    pid = int(judge.stdout.readline())
+    assert alive(pid)
+    judge.kill()
+    judge.wait()
+    for _ in range(100):
+        if not alive(pid):
+            break
+        time.sleep(0.05)
+    assert not alive(pid)
+
+
+def test_one_measurement_at_a_time(tmp_path):
+    said = []
+    path = tmp_path / "cpu.lock"
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys, time, filelock\n"
+            "with filelock.FileLock(sys.argv[1]):\n    print('held', flush=True)\n    time.sleep(1.0)\n",
+            str(path),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert holder.stdout is not None and holder.stdout.readline()
+    with DeviceLock(path).held(lambda kind, data: said.append((kind, data["message"]))) as waited:
+        assert waited > 0.05
+        assert holder.wait(5) == 0
+    assert said == [("waiting", "waiting for another run to finish measuring")]

@@ -1,0 +1,85 @@
+"""Candidates that crash, hang, flood, fork or leave: the right status, a live judge, and nothing left behind."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from fakes.kernels import RIGHT, RIGHT_CPP, cpp, small_task
+from toolexec.conftest import needs_compiler
+
+from kernelwright.protocols import JudgeSettings
+from kernelwright.records import Depth, Status
+from kernelwright.toolexec.executors.local import LocalExecutor
+from kernelwright.toolexec.judge.worker import tagged
+
+pytestmark = needs_compiler
+HEADERS = """
+#include <csignal>
+#include <cstdio>
+#include <unistd.h>
+#include <sys/mman.h>
+#include <new>
+"""
+
+
+def leftovers() -> list[int]:
+    """Processes that carry any worker's tag and do not serve this session any more."""
+    found = []
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and b"KERNELWRIGHT_WORKER=" in Path("/proc", name, "environ").read_bytes():
+                found.append(int(name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize(
+    ("body", "statuses"),
+    [
+        ("  *(volatile int*)8 = 1;", {Status.RUNTIME_ERROR}),
+        ("  abort();", {Status.RUNTIME_ERROR}),
+        (RIGHT + "  _exit(0);", {Status.RUNTIME_ERROR}),
+        (RIGHT + "  exit(0);", {Status.RUNTIME_ERROR}),
+        ("  throw 1;", {Status.RUNTIME_ERROR}),
+        ("  kill(getpid(), SIGTERM); pause();", {Status.RUNTIME_ERROR}),
+        ("  for (int i = 3; i < 100; i++) close(i);", {Status.RUNTIME_ERROR}),
+        ('  for (int i = 3; i < 100; i++) (void)!write(i, "x\\n", 2);' + RIGHT, {Status.CHEATED, Status.RUNTIME_ERROR}),
+        ("  y[0] = 1; std::vector<char*> all; for (;;) all.push_back(new char[1 << 30]);", {Status.OUT_OF_MEMORY}),
+        ("  if (fork() == 0) for (;;) pause();\n" + RIGHT, {Status.PASSED, Status.RUNTIME_ERROR}),
+    ],
+    ids=["segfault", "abort", "_exit", "exit", "throw", "sigterm", "close", "write", "memory", "fork"],
+)
+def test_a_crash_is_a_verdict(session, body, statuses):
+    before = set(leftovers())
+    verdict = session.evaluate(cpp(body, before=HEADERS), depth=Depth.SCREEN)
+    assert verdict.status in statuses, verdict.failure
+    new = set(leftovers()) - before
+    assert len(new) <= 2  # a spare that waits for the next candidate, and a baseline that was started meanwhile
+    assert session.evaluate(RIGHT_CPP, depth=Depth.SCREEN).status is Status.PASSED
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["  for (volatile int i = 0;; i = i + 1) {}", '  for (;;) printf("all work and no play %s\\n", "x");'],
+    ids=["loops", "prints"],
+)
+def test_a_hang_is_ended_in_time(session, body):
+    start = time.monotonic()
+    verdict = session.evaluate(cpp(body, before=HEADERS), depth=Depth.SCREEN, deadline_s=4.0)
+    assert verdict.status is Status.TIMEOUT, verdict.failure
+    assert time.monotonic() - start < 30
+    assert "time" in verdict.failure.message
+
+
+def test_closing_leaves_nothing_behind(settings):
+    eager_only = JudgeSettings(cache_dir=settings.cache_dir, baselines=("eager",))
+    task = small_task(workloads=({"name": "small"},))
+    opened = LocalExecutor().open(task, settings=eager_only)
+    roots, tags = opened._pool.root, [w.tag for w in opened._pool._workers]
+    assert roots.exists() and tags
+    opened.close()
+    opened.close()
+    assert not roots.exists()
+    assert not any(tagged(tag) for tag in tags)

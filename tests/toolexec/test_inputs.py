@@ -1,0 +1,119 @@
+"""Input families stay inside their domain; fresh content is fresh and valid."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelwright.records import Domain
+from kernelwright.toolexec.inputs import FAMILIES, InputFacts, Mixer, guess_domain, make_family, nudged
+
+DOMAINS = [Domain(), Domain(low=0.0), Domain(high=1.0), Domain(low=-2.0, high=3.0), Domain(low=5.0, high=6.0)]
+
+
+def draw_inside(domain: Domain, rng: np.random.Generator) -> np.ndarray:
+    low = domain.low if domain.low is not None else (domain.high or 0) - 3
+    high = domain.high if domain.high is not None else low + 3
+    return rng.uniform(low, high, (7, 11)).astype(np.float32)
+
+
+@given(seed=st.integers(0, 1000), family=st.sampled_from(FAMILIES), domain=st.sampled_from(DOMAINS))
+def test_floats_stay_inside_the_domain(seed, family, domain):
+    rng = np.random.default_rng(seed)
+    fact = InputFacts("x", "float32", (7, 11), domain)
+    made = make_family(family, [draw_inside(domain, rng)], [fact], rng)
+    assert made is not None
+    assert made[0].shape == (7, 11) and made[0].dtype == np.float32
+    assert np.isfinite(made[0]).all()
+    assert domain.low is None or made[0].min() >= domain.low
+    assert domain.high is None or made[0].max() <= domain.high
+
+
+@given(seed=st.integers(0, 1000), family=st.sampled_from(FAMILIES))
+def test_integers_stay_inside_declared_bounds_or_are_permuted(seed, family):
+    rng = np.random.default_rng(seed)
+    base = rng.integers(3, 9, (6, 5)).astype(np.int64)
+    bounded = InputFacts("i", "int64", (6, 5), Domain(low=3, high=8))
+    made = make_family(family, [base], [bounded], rng)
+    assert made is not None and made[0].min() >= 3 and made[0].max() <= 8 and made[0].dtype == np.int64
+    free = InputFacts("i", "int64", (6, 5), Domain())
+    permuted = make_family(family, [base], [free], rng)
+    assert permuted is not None and sorted(permuted[0].ravel()) == sorted(base.ravel())
+
+
+def test_inputs_that_may_not_be_invented_are_left_alone():
+    base = np.arange(6.0, dtype=np.float32)
+    rng = np.random.default_rng(0)
+    fact = InputFacts("x", "float32", (6,), Domain(structure="opaque"))
+    assert make_family("outlier", [base], [fact], rng) is None
+    as_is = make_family("as-is", [base], [fact], rng)
+    assert as_is is not None and np.array_equal(as_is[0], base)
+
+
+def test_a_nudge_moves_the_last_place_and_stays_inside():
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal(1000).astype(np.float32)
+    fact = InputFacts("x", "float32", (1000,), Domain(low=-1.0, high=1.0))
+    values = np.clip(values, -1, 1)
+    moved = nudged([values], [fact], rng)[0]
+    assert (moved != values).any()
+    assert np.all(np.abs(moved - values) <= 2.0**-23 * np.abs(values) * 1.51)  # the last half is rounding
+    assert np.abs(moved).max() <= 1.0
+
+
+class TestMixer:
+    def mix(self, domain: Domain, draws: int = 3):
+        rng = np.random.default_rng(1)
+        data = [[rng.standard_normal((8, 4)).astype(np.float32)] for _ in range(draws)]
+        mixer = Mixer(data, [InputFacts("x", "float32", (8, 4), domain)], rng)
+        out = np.empty((8, 4), np.float32)
+        seen = []
+        for _ in range(30):
+            mixer.fill([out])
+            seen.append(out.copy())
+        return data, seen
+
+    def test_free_content_is_new_each_time(self):
+        data, seen = self.mix(Domain())
+        assert len({s.tobytes() for s in seen}) == 30
+        values = {float(v) for d in data for v in d[0].ravel()}
+        assert all(float(v) in values for s in seen for v in s.ravel())
+
+    def test_rows_are_exchanged_whole_and_stay_in_their_place(self):
+        data, seen = self.mix(Domain(structure="rows"))
+        for result in seen:
+            for row in range(8):
+                assert any(np.array_equal(result[row], d[0][row]) for d in data)
+        assert len({s.tobytes() for s in seen}) > 10
+
+    def test_opaque_content_is_one_of_the_draws(self):
+        data, seen = self.mix(Domain(structure="opaque"))
+        assert all(any(np.array_equal(s, d[0]) for d in data) for s in seen)
+
+    def test_rows_of_several_inputs_are_exchanged_together(self):
+        rng = np.random.default_rng(0)
+        draws = []
+        for k in range(2):
+            keys = (np.arange(16) + 100 * k).astype(np.int64)
+            draws.append([keys.reshape(16, 1), keys.copy()])
+        rows = Domain(structure="rows")
+        facts = [InputFacts("a", "int64", (16, 1), rows), InputFacts("b", "int64", (16,), rows)]
+        out = [np.empty((16, 1), np.int64), np.empty(16, np.int64)]
+        for _ in range(20):
+            Mixer(draws, facts, rng).fill(out)
+            assert np.array_equal(out[0][:, 0], out[1])
+
+
+@pytest.mark.parametrize(
+    ("make", "dtype", "structure"),
+    [
+        (lambda rng: rng.standard_normal((9, 9)).astype(np.float32), "float32", "free"),
+        (lambda rng: np.triu(rng.standard_normal((9, 9))).astype(np.float32), "float32", "opaque"),
+        (lambda rng: np.ones((9, 9), np.float32), "float32", "opaque"),
+        (lambda rng: rng.integers(0, 5, (9,)), "int64", "rows"),
+        (lambda rng: rng.random((9, 9)) < 0.5, "bool", "opaque"),
+    ],
+)
+def test_undeclared_domains_are_guessed_with_care(make, dtype, structure):
+    rng = np.random.default_rng(0)
+    assert guess_domain([make(rng) for _ in range(3)], dtype).structure == structure

@@ -1,0 +1,191 @@
+"""When is a result right: what must pass, what must fail, what the message says."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelwright.records import TolerancePolicy
+from kernelwright.toolexec.numerics import (
+    Closeness,
+    Expected,
+    allowed_rms,
+    as_float,
+    compare,
+    longest_run,
+    narrow,
+    rms_floor,
+    root_mean_square,
+    widen,
+)
+
+POLICY = TolerancePolicy()
+SHAPE = (37, 53)
+
+
+def case(seed: int = 0, scale: float = 1.0, dtype: str = "float32") -> Expected:
+    exact = np.random.default_rng(seed).standard_normal(SHAPE) * scale
+    return Expected.of(exact, narrow(exact, dtype), dtype)
+
+
+def fails(got: np.ndarray, expected: Expected) -> str:
+    """The check that failed; "" when it passed."""
+    problem = compare(got, expected, POLICY).problem
+    return problem.check if problem else ""
+
+
+@given(seed=st.integers(0, 10_000), scale=st.sampled_from([1e-20, 1e-6, 1.0, 1e4, 1e15]))
+def test_an_honest_result_passes_at_any_scale(seed, scale):
+    expected = case(seed, scale)
+    noise = np.random.default_rng(seed + 1).uniform(-1e-6, 1e-6, SHAPE)  # a fast exp is off by about 1e-6
+    got = (expected.exact * (1 + noise)).astype(np.float32)
+    result = compare(got, expected, POLICY)
+    assert result.problem is None
+    assert 0 < result.error_rms < result.allowed_rms
+
+
+@given(seed=st.integers(0, 10_000), scale=st.sampled_from([1e-20, 1e-6, 1.0, 1e4, 1e15]))
+def test_the_next_lower_precision_fails_at_any_scale(seed, scale):
+    expected = case(seed, scale)
+    assert fails(widen(narrow(expected.exact, "bfloat16"), "bfloat16").astype(np.float32), expected)
+    if 1e-4 < scale < 1e4:
+        assert fails(expected.exact.astype(np.float16).astype(np.float32), expected)
+
+
+@given(seed=st.integers(0, 10_000), row=st.integers(0, SHAPE[0] - 1), column=st.integers(0, SHAPE[1] - 1))
+def test_one_wrong_element_is_found_and_named(seed, row, column):
+    expected = case(seed)
+    got = expected.exact.astype(np.float32)
+    got[row, column] += 0.01
+    problem = compare(got, expected, POLICY).problem
+    assert problem is not None
+    assert problem.index == (row, column)
+    assert problem.got == pytest.approx(float(got[row, column]))
+    assert problem.expected == pytest.approx(float(expected.exact[row, column]))
+    assert f"[{row}, {column}]" in problem.message
+
+
+@pytest.mark.parametrize("wrong", ["zeros", "mean", "negated", "shifted"])
+def test_nonsense_fails(wrong):
+    expected = case()
+    exact = expected.exact.astype(np.float32)
+    results = {
+        "zeros": np.zeros_like(exact),
+        "mean": np.full_like(exact, exact.mean()),
+        "negated": -exact,
+        "shifted": np.roll(exact, 1, axis=1),
+    }
+    assert fails(results[wrong], expected) == "values"
+
+
+def test_a_block_of_small_errors_fails_where_the_same_errors_scattered_pass():
+    values = np.random.default_rng(0).uniform(-1, 1, (100, 100))
+    expected = Expected.of(values, values.astype(np.float32), "float32")
+    exact = values.astype(np.float32)
+    shift = np.float32(6e-5)
+    block = exact.copy()
+    block.reshape(-1)[100:140] += shift
+    scattered = exact.copy()
+    scattered.reshape(-1)[np.arange(40) * 247] += shift
+    assert fails(block, expected) == "block"
+    assert fails(scattered, expected) == ""
+
+
+def test_the_references_own_error_widens_what_is_allowed():
+    exact = np.random.default_rng(0).standard_normal(SHAPE)
+    off = 1e-4 * np.random.default_rng(1).standard_normal(SHAPE)
+    coarse = Expected.of(exact, (exact + off).astype(np.float32), "float32")
+    assert coarse.own_rms == pytest.approx(1e-4, rel=0.1)
+    assert allowed_rms(coarse, POLICY) == pytest.approx(4 * coarse.own_rms)
+    assert fails((exact - 2 * off).astype(np.float32), coarse) == ""
+    assert not coarse.usable
+
+
+def test_rounding_of_the_inputs_widens_what_is_allowed():
+    expected = case()
+    moved = expected.exact * (1 + 3e-5)
+    assert expected.with_movement(moved).own_rms == pytest.approx(3e-5, rel=0.01)
+    assert expected.with_movement(expected.exact).own_rms == expected.own_rms
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_what_is_finite_must_stay_finite(bad):
+    expected = case()
+    got = expected.exact.astype(np.float32)
+    got[3, 4] = bad
+    problem = compare(got, expected, POLICY).problem
+    assert problem is not None
+    assert (problem.check, problem.index) == ("finite", (3, 4))
+
+
+def test_nan_and_inf_keep_their_places_and_signs():
+    exact = np.random.default_rng(0).standard_normal(SHAPE)
+    exact[0, 0], exact[1, 1], exact[2, 2] = np.nan, np.inf, -np.inf
+    expected = Expected.of(exact, exact.astype(np.float32), "float32")
+    right = exact.astype(np.float32)
+    assert compare(right, expected, POLICY, propagate=True).problem is None
+    for index, value in (((0, 0), 0.0), ((1, 1), -np.inf), ((2, 2), np.nan), ((0, 0), np.inf)):
+        got = right.copy()
+        got[index] = value
+        problem = compare(got, expected, POLICY, propagate=True).problem
+        assert problem is not None and problem.index == index
+    assert not expected.usable
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64", "bool"])
+def test_integers_are_exact(dtype):
+    right = np.random.default_rng(0).integers(0, 2, SHAPE).astype(dtype)
+    expected = Expected.of(right, right, dtype)
+    assert compare(right.copy(), expected, POLICY).problem is None
+    got = right.copy()
+    got[5, 6] = 1 - got[5, 6]
+    problem = compare(got, expected, POLICY).problem
+    assert problem is not None
+    assert (problem.check, problem.index) == ("exact", (5, 6))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+def test_other_precisions_pass_their_own_rounding_and_no_more(dtype):
+    expected = case(dtype=dtype)
+    assert fails(narrow(expected.exact, dtype), expected) == ""
+    assert fails(narrow(expected.exact * 1.2, dtype), expected)
+    assert rms_floor("float16", POLICY) < 2e-3
+    assert rms_floor("bfloat16", POLICY) < 1e-2
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=50))
+def test_bfloat16_keeps_eight_bits_and_is_stable(values):
+    array = np.array(values, dtype=np.float32)
+    once = as_float(narrow(array, "bfloat16"), "bfloat16")
+    assert np.array_equal(as_float(narrow(once, "bfloat16"), "bfloat16"), once)
+    finite = np.isfinite(once) & (np.abs(array) > 1e-37)
+    assert np.all(np.abs(once[finite] - array[finite]) <= 2.0**-8 * np.abs(array[finite]))
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+def test_rms_neither_overflows_nor_vanishes(scale):
+    assert root_mean_square(np.full(10, scale)) == pytest.approx(scale)
+
+
+@given(st.lists(st.booleans(), max_size=40))
+def test_longest_run(flags):
+    longest = max((len(part) for part in "".join("x" if f else " " for f in flags).split()), default=0)
+    assert longest_run(np.array(flags, dtype=bool)) == longest
+
+
+def test_closeness_holds_for_two_right_results_and_not_for_a_wrong_one():
+    expected = case()
+    right = expected.exact.astype(np.float32)
+    other = (expected.exact * (1 + 3e-6)).astype(np.float32)
+    close = Closeness.of(expected, POLICY)
+    assert close.holds(right, other)
+    wrong = right.copy()
+    wrong[0, 0] += 0.01
+    assert not close.holds(wrong, other)
+    wrong[0, 0] = np.nan
+    assert not close.holds(wrong, other)
+
+
+def test_an_empty_result_passes():
+    empty = np.zeros((0, 4))
+    assert compare(empty.astype(np.float32), Expected.of(empty, empty.astype(np.float32), "float32"), POLICY)

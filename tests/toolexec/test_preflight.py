@@ -1,0 +1,65 @@
+"""Which tasks are refused, and why."""
+
+import pytest
+from fakes.kernels import REFERENCE, small_task
+
+from kernelwright.errors import ReferenceBroken
+from kernelwright.protocols import JudgeSettings
+from kernelwright.toolexec.executors.local import LocalExecutor
+from kernelwright.toolexec.preflight import preflight
+
+ONE = ({"name": "small"},)
+
+
+def checked(old: str = "", new: str = "", **changes):
+    text = REFERENCE.replace(old, new) if old else REFERENCE
+    return preflight(small_task(text, workloads=ONE, **changes), JudgeSettings())
+
+
+def outcomes(report) -> dict[str, str]:
+    return {f.message: f.outcome for f in report.findings}
+
+
+def test_a_fit_task_rejects_every_control():
+    report = checked()
+    assert report.fit
+    told = outcomes(report)
+    for name in ("zeros", "mean", "other inputs' result", "lower precision", "input x passed through"):
+        assert told[f"rejects {name}"] == "ok"
+    assert report.to_json()["format"] == "kernelwright/preflight/1"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("return torch.relu(", "raise ValueError('no'); (", "ValueError: no"),
+        ("return torch.relu(", "return torch.log(-torch.abs(", "NaN or Inf"),
+        ("return torch.relu(", "return torch.rand_like(x) + (", "another result on the same inputs"),
+        ("return torch.relu(", "self.n = getattr(self, 'n', 0) + 1; return self.n * (", "another result"),
+        ("return [torch.randn(rows, cols)]", "return [torch.randn(rows, cols), object()]", "neither tensor nor number"),
+        ("import torch.nn as nn", "import torch.nn as nn, no_such_module", "no_such_module"),
+    ],
+    ids=["raises", "nan", "random", "stateful", "object", "import"],
+)
+def test_a_broken_reference_is_named(old, new, words):
+    if "log(" in new:
+        new_text = REFERENCE.replace("+ self.bias)", "+ self.bias))").replace(old, new)
+        report = preflight(small_task(new_text, workloads=ONE), JudgeSettings())
+    else:
+        report = checked(old, new)
+    assert not report.fit
+    broken = [f.message for f in report.findings if f.outcome == "broken"]
+    assert len(broken) == 1
+    assert words in broken[0]
+
+
+def test_a_task_whose_result_is_constant_is_unfit():
+    report = checked("return torch.relu(", "return 0 * x + 1.0 + 1e-9 * torch.relu(")
+    assert not report.fit
+    assert outcomes(report)["accepts mean"] == "unfit"
+
+
+def test_opening_a_broken_task_raises_and_leaves_nothing(tmp_path):
+    task = small_task(REFERENCE.replace("return torch.relu(", "raise ValueError('no'); ("), workloads=ONE)
+    with pytest.raises(ReferenceBroken, match="ValueError: no"):
+        LocalExecutor().open(task, settings=JudgeSettings(cache_dir=tmp_path))
