@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kernelwright.records import Domain
-from kernelwright.toolexec.numerics import EPSILONS, as_float, narrow
+from kernelwright.toolexec.precision import EPSILONS, as_float, narrow
 
 Array = npt.NDArray[Any]
 FAMILIES = ("as-is", "signed-normal", "heavy-tail", "outlier", "scaled", "constant")

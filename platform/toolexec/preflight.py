@@ -17,16 +17,8 @@ from kernelwright.records import Record, Task
 from kernelwright.toolexec.judge.cases import Case, CaseBook
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.reference import Reference
-from kernelwright.toolexec.numerics import (
-    EPSILONS,
-    USABLE_ERROR,
-    Array,
-    Expected,
-    compare,
-    narrow,
-    root_mean_square,
-    widen,
-)
+from kernelwright.toolexec.numerics import USABLE_ERROR, Expected, compare
+from kernelwright.toolexec.precision import EPSILONS, Array, narrow, root_mean_square, widen
 
 FAMILIES = ("as-is", "signed-normal", "outlier")
 MUST_REJECT = ("zeros", "mean", "other inputs' result")

@@ -10,14 +10,11 @@ from kernelwright.toolexec.numerics import (
     Closeness,
     Expected,
     allowed_rms,
-    as_float,
     compare,
     longest_run,
-    narrow,
     rms_floor,
-    root_mean_square,
-    widen,
 )
+from kernelwright.toolexec.precision import as_float, narrow, root_mean_square, widen
 
 POLICY = TolerancePolicy()
 SHAPE = (37, 53)

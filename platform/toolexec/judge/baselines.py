@@ -31,7 +31,7 @@ from kernelwright.toolexec.judge.reference import Reference
 from kernelwright.toolexec.judge.worker import Worker, WorkerFailure
 from kernelwright.toolexec.languages import language
 from kernelwright.toolexec.languages.compiling import cxx_compiler
-from kernelwright.toolexec.numerics import Array
+from kernelwright.toolexec.precision import Array
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,8 @@ from kernelwright.records import Failure, InputSpec, Status, Task
 from kernelwright.toolexec.inputs import FAMILIES, InputFacts, Mixer, guess_domain, make_family, nudged
 from kernelwright.toolexec.judge.reference import Reference
 from kernelwright.toolexec.judge.rejection import Rejection
-from kernelwright.toolexec.numerics import Array, Comparison, Expected, compare
+from kernelwright.toolexec.numerics import Comparison, Expected, compare
+from kernelwright.toolexec.precision import Array
 from kernelwright.toolexec.workers.arena import nbytes
 
 KEEP_BYTES = 192 << 20

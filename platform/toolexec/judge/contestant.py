@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kernelwright.toolexec.judge.worker import Worker, WorkerFailure
-from kernelwright.toolexec.numerics import Array
+from kernelwright.toolexec.precision import Array
 from kernelwright.toolexec.workers.arena import lay_out
 from kernelwright.toolexec.workers.kernel import LoadSpec
 

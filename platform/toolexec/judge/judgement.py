@@ -27,7 +27,8 @@ from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.rejection import Rejection, from_worker
 from kernelwright.toolexec.judge.rounds import Measured, Rounds, run_case
 from kernelwright.toolexec.judge.worker import WorkerFailure
-from kernelwright.toolexec.numerics import Array, Closeness
+from kernelwright.toolexec.numerics import Closeness
+from kernelwright.toolexec.precision import Array
 from kernelwright.toolexec.statistics import bootstrap_medians
 
 MAX_SEED = 2**31 - 1

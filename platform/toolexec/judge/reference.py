@@ -17,7 +17,8 @@ from kernelwright.tasks.source import with_overrides
 from kernelwright.toolexec.judge.described import Described
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.worker import WorkerFailure
-from kernelwright.toolexec.numerics import Array, Expected
+from kernelwright.toolexec.numerics import Expected
+from kernelwright.toolexec.precision import Array
 from kernelwright.toolexec.workers.arena import lay_out
 from kernelwright.toolexec.workers.kernel import TensorSpec
 

@@ -17,7 +17,8 @@ from kernelwright.records import Failure, Status
 from kernelwright.toolexec.judge.cases import Case, CaseBook, Tally, check_outputs
 from kernelwright.toolexec.judge.contestant import Contestant
 from kernelwright.toolexec.judge.rejection import Rejection
-from kernelwright.toolexec.numerics import Array, Closeness
+from kernelwright.toolexec.numerics import Closeness
+from kernelwright.toolexec.precision import Array
 from kernelwright.toolexec.statistics import StopRule, log_ratios
 
 MAX_SLOTS = 200

@@ -178,7 +178,8 @@ class ModuleKernel(Kernel):
 def optimized(module: torch.nn.Module, mode: str) -> Callable[..., Any]:
     """A baseline's form of the reference module: eager, compile, compile-max or onednn."""
     if mode == "eager":
-        return module
+        plain: Callable[..., Any] = module
+        return plain
     if mode == "onednn":
         return onednn_form(module)
     import torch._inductor.config as inductor

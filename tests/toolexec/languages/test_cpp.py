@@ -57,9 +57,11 @@ def test_a_flood_of_errors_is_cut(tmp_path):
 
 
 def test_a_compiler_that_does_not_end_is_stopped(tmp_path):
-    endless = "template <int N> struct F { static constexpr long v = F<N-1>::v + F<N-2>::v; };\n" + "".join(
-        f"template <int A> struct G{i} {{ typedef typename G{i - 1}<A*2>::t t; typedef typename G{i - 1}<A*2+1>::t u; }};\n"
-        for i in range(1, 30)
+    depths = range(1, 30)
+    endless = "".join(
+        f"template <int A> struct G{i} {{ using t = typename G{i - 1}<A*2>::t; "
+        f"using u = typename G{i - 1}<A*2+1>::t; }};"
+        for i in depths
     )
     bomb = cpp("  G29<1>::t z;", before="template <int A> struct G0 { typedef int t; };\n" + endless)
     start = time.monotonic()
