@@ -17,7 +17,7 @@ from kernelwright.toolexec.sandbox.places import inside
 
 PROBE_TIMEOUT_S = 5.0
 SHARED_MEMORY_BYTES = 64 << 20
-KEPT_FOR_ENTERING = ("CAP_SETUID", "CAP_SETGID", "CAP_DAC_READ_SEARCH")
+KEPT_FOR_ENTERING = ("CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP", "CAP_DAC_READ_SEARCH")
 """What root keeps until enter() has changed users."""
 
 

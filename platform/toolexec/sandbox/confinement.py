@@ -221,7 +221,8 @@ def _landlock_places(read: Sequence[str], write: Sequence[str]) -> dict[str, lis
         listed += apart
     return {
         "readable": [*parts, *places.MACHINE_FACTS],
-        "listable": listed,
+        # Python finds a package by listing the folder that it lies in.
+        "listable": [*listed, places.package_root()],
         "writable": [*write, *places.DEVICES],
     }
 

@@ -6,8 +6,9 @@ import os
 
 from kernelwright.toolexec.sandbox.kernel_calls import (
     CAP_DAC_READ_SEARCH,
+    NO_SETUID_FIXUP,
     PR_SET_DUMPABLE,
-    PR_SET_KEEPCAPS,
+    PR_SET_SECUREBITS,
     keep_only,
     prctl,
 )
@@ -30,7 +31,9 @@ def become(uid: int | None, *, read_all: bool) -> None:
         return
     os.setgroups([])
     if read_all:
-        prctl("keep capabilities", PR_SET_KEEPCAPS, 1)
+        # Not merely "keep capabilities": access(2), by which compilers choose where to put temporary files, would still
+        # ask as somebody without them and find the scratch folder closed when it lies in a closed one.
+        prctl("keep capabilities", PR_SET_SECUREBITS, NO_SETUID_FIXUP)
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
     keep_only(CAP_DAC_READ_SEARCH if read_all else None)

@@ -7,7 +7,9 @@ import os
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
-PR_SET_KEEPCAPS = 8
+PR_SET_SECUREBITS = 28
+NO_SETUID_FIXUP = 1 << 2 | 1 << 3
+"""Changing users leaves capabilities alone (and this cannot be undone)."""
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 PR_CAP_AMBIENT = 47

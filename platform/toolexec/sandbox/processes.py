@@ -82,8 +82,8 @@ def uids_in_use() -> set[int]:
 
 def below_me(uid: int | None) -> set[int]:
     """Our own descendants, and whatever runs as ``uid``; never ourselves, our ancestors, or process 1."""
-    found = set(descendants(os.getpid())) | (of_user(uid) if uid is not None else set())
-    return found - {os.getpid(), os.getppid(), 1}
+    found = of_user(uid) if uid is not None else set()
+    return (found | set(descendants(os.getpid()))) - {os.getpid(), os.getppid(), 1}
 
 
 def of_user(uid: int) -> set[int]:
