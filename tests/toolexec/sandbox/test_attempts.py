@@ -19,7 +19,7 @@ NEVER = (
 )  # fmt: skip
 """Refused in every tier, by the system-call filter or more."""
 FILES = (
-    "write outside", "write over", "write given", "write tmp", "write home", "remove given", "rename given",
+    "write outside", "write over", "write given", "write tmp", "write system", "remove given", "rename given",
     "link secret", "read secret", "read by link", "list outside", "shadow", "judge's memory", "judge's environment",
     "judge's descriptors", "parent's environment", "unmask processes", "shell", "signal judge", "signal judge's group",
 )  # fmt: skip
