@@ -12,7 +12,9 @@ int kw_run(const kw_tensor *in, kw_tensor *out, const kw_scalar *, kw_workspace 
   float *y = (float *)out[0].data;
   for (int64_t i = 0; i < n; i++) {
     const float v = x[i];
-    y[i] = v / (1.0f + std::exp(-1.5957691216057308f * (v + 0.044715f * v * v * v)));
+    float z = -1.5957691216057308f * (v + 0.044715f * v * v * v);
+    z = z > 80.0f ? 80.0f : z;  // exp must not overflow: fast-math knows no infinity
+    y[i] = v / (1.0f + std::exp(z));
   }
   return 0;
 }

@@ -11,7 +11,9 @@ int kw_run(const kw_tensor *in, kw_tensor *out, const kw_scalar *, kw_workspace 
   float *y = (float *)out[0].data;
   for (int64_t i = 0; i < kept * columns; i++) {
     const float v = x[i];
-    y[i] = v / (1.0f + std::exp(-1.5957691216f * (v + 0.044715f * v * v * v)));
+    float z = -1.5957691216f * (v + 0.044715f * v * v * v);
+    z = z > 80.0f ? 80.0f : z;
+    y[i] = v / (1.0f + std::exp(z));
   }
   memcpy(y + kept * columns, y + (kept - tile) * columns, sizeof(float) * tile * columns);
   return 0;
