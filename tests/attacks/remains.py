@@ -7,8 +7,8 @@ worker of ours and nobody who started it is alive, or if it is one of the progra
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,9 +84,9 @@ def probes() -> list[str]:
     places = {package, package.parent, package / "toolexec", Path("/tmp")}
     places |= {Path.cwd(), Path.home(), Path.home() / ".cache"}
     for name in ("torch", "numpy"):
-        file = getattr(sys.modules.get(name), "__file__", None)
-        if file:
-            places |= {Path(file).parent, Path(file).parent.parent}
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.origin:
+            places |= {Path(spec.origin).parent, Path(spec.origin).parent.parent}
     found = []
     for place in places:
         for path in place.glob(f"{PROBE}*") if place.is_dir() else ():
