@@ -88,7 +88,11 @@ def place_in_rows(plan: Plan, names: Sequence[str], *, lanes: Factor, unroll: Fa
         The Funcs placed, consumers first; [] when none could be.
     """
     order = [n for n in reversed(list(plan.structure.funcs)) if n in plan.structure.stored]
-    wanted = set(names) | {n for n in order if not plan.func(n).updates and n not in plan.pipeline.outputs}
+    heavy = {*plan.structure.products, *plan.structure.convolutions}
+    near = {n for h in heavy for n in [*plan.structure.users(h), *(a.callee for a in plan.structure.accesses(h))]}
+    wanted = set(names) | {
+        n for n in order if not plan.func(n).updates and n not in plan.pipeline.outputs and n not in near
+    }
     placed: list[str] = []
     ties: dict[str, Tie] = {}
     groups: dict[str, list[str]] = {}
@@ -96,7 +100,7 @@ def place_in_rows(plan: Plan, names: Sequence[str], *, lanes: Factor, unroll: Fa
         if name not in wanted or name in plan.done or name in plan.pipeline.outputs:
             continue
         anchor = root_anchor(plan, name)
-        if anchor is None:
+        if anchor is None or anchor in heavy:
             continue
         found = tie(plan, name, anchor, ties)
         if found is None:
@@ -176,8 +180,10 @@ def _finish_anchor(
         plan.vectorize(anchor, first, lanes, stage=stage)
     if outside and not reduction and stage == 0:
         plan.parallel(anchor, outside[-1])
-    if not reduction:
+    if not reduction and anchor not in plan.done:
         plan.done.add(anchor)
+        if anchor not in plan.pipeline.outputs and anchor not in plan.homes:
+            plan.root(anchor)
 
 
 def vectorize_reduction_of(plan: Plan, name: str, lanes: Factor, unroll: Factor) -> None:

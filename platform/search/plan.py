@@ -44,6 +44,10 @@ class Plan:
             return int(value) if isinstance(value, int | float) else 0
         return int(factor)
 
+    def on(self, factor: Factor) -> bool:
+        """Is a factor more than 1, or a tunable that may be? A tunable stays in the schedule by name."""
+        return isinstance(factor, str) or factor > 1
+
     def func(self, name: str) -> Func:
         """A Func of the pipeline."""
         return self.structure.funcs[name]
@@ -70,7 +74,8 @@ class Plan:
         self.done.add(name)
 
     def at(self, name: str, consumer: str, loop: str) -> None:
-        """Compute a Func inside a loop of its consumer."""
+        """Compute a Func inside a loop of its consumer, instead of wherever it was placed before."""
+        self.directives = [d for d in self.directives if d.func != name or d.verb not in ("compute_root", "compute_at")]
         self.add(name, "compute_at", consumer, loop)
         self.homes[name] = (consumer, loop)
         self.done.add(name)

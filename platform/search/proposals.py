@@ -11,6 +11,7 @@ from collections.abc import Callable
 from kernelwright.records import Decision, Directive
 from kernelwright.records.pipeline import Pipeline, walk
 from kernelwright.search.structure import Structure
+from kernelwright.search.tiling import rows_dim
 
 
 def _directive(func: str, verb: str, *args: object) -> Directive:
@@ -127,14 +128,120 @@ def rule_window(structure: Structure) -> list[Decision]:
         _decision(
             "window-in-registers",
             "Compute windows a few vectors at a time, the taps written out and kept in registers",
-            [_directive("@pools", "window", "$LANES", "$WIDE", "$HIGH")],
+            [_directive("@pools", "window", "$LANES", "$STRIP", "$HIGH")],
             where=", ".join(structure.pools),
             bottleneck="overhead",
             hypothesis="No partial result goes through memory and no loop is left around the taps",
             predicted=4.0,
         )
     ]
+    one_pass = _directive("@pools", "rewrite", "expand_window")
+    made.append(
+        _decision(
+            "window-written-out",
+            "Write the window out as one expression and compute a strip of vectors some rows high at a time",
+            [one_pass, _directive("@pure_output", "strip", "$LANES", "$STRIP", "$HIGH")],
+            where=", ".join(structure.pools),
+            bottleneck="overhead",
+            hypothesis="Neighbouring results share their loads in registers",
+            predicted=4.2,
+        )
+    )
+    made.append(
+        _decision(
+            "separable-window",
+            "Cut the window in two one-dimensional passes; slide the first down a tile of the second",
+            [
+                _directive("@pools", "rewrite", "separable_window"),
+                one_pass,
+                _directive("@passes", "store"),
+                _directive("@passes", "slide", "$LANES", "$TILE_X", "$TILE_Y"),
+            ],
+            where=", ".join(structure.pools),
+            bottleneck="compute",
+            hypothesis="k + k operations a point instead of k * k, and the first pass stays in the nearest cache",
+            predicted=4.5,
+        )
+    )
     return made
 
 
-RULES: tuple[Callable[[Structure], list[Decision]], ...] = (rule_pointwise, rule_rows, rule_scan, rule_window)
+def rule_products(structure: Structure) -> list[Decision]:
+    """Register tiles."""
+    made = []
+    if len(structure.products) >= 2 and structure.rowstats:
+        made.append(
+            _decision(
+                "attention-blocks",
+                "Do both products and the row statistics between them for a block of rows at a time",
+                [
+                    *[_directive(n, "store") for n in _between(structure)],
+                    _directive("@rowstats", "rows", "$LANES", "$UNROLL"),
+                    _directive("@products", "attention", "$LANES", "$WIDTH", "$HEIGHT", "$BLOCK"),
+                ],
+                where=", ".join(structure.products),
+                bottleneck="memory",
+                hypothesis="Scores and weights of a block stay in cache",
+                predicted=1.4,
+            )
+        )
+    if structure.products:
+        tile = _directive("@products", "register_tile", "$LANES", "$WIDTH", "$HEIGHT")
+        made.append(
+            _decision(
+                "packed-register-tile",
+                "Keep a tile of sums in registers over the whole reduction, with the vectors' operand packed by panels",
+                [_directive("@packable", "store"), tile],
+                where=", ".join(structure.products),
+                bottleneck="compute",
+                hypothesis="One load feeds several fused multiply-adds, and panels are contiguous",
+                predicted=1.3,
+            )
+        )
+    return made
+
+
+def _between(structure: Structure) -> list[str]:
+    return []
+
+
+def rule_convolutions(structure: Structure) -> list[Decision]:
+    """Direct convolution."""
+    dense = [n for n in structure.convolutions if rows_dim(structure, n)]
+    thin = [n for n in structure.convolutions if n not in dense]
+    made = []
+    if dense:
+        made.append(
+            _decision(
+                "direct-convolution",
+                "Keep some output channels times a strip of vectors in registers over all taps and input channels",
+                [_directive("@dense", "conv_tile", "$LANES", "$STRIP", "$CHANNELS")],
+                where=", ".join(dense),
+                bottleneck="compute",
+                hypothesis="Each input vector serves several channels, each weight several points",
+                predicted=1.2,
+            )
+        )
+    if thin:
+        made.append(
+            _decision(
+                "depthwise-in-registers",
+                "Write out the window of each channel and keep sums in registers",
+                [_directive("@depthwise", "window", "$LANES", "$STRIP", "$HIGH")],
+                where=", ".join(thin),
+                bottleneck="overhead",
+                hypothesis="No partial sum goes through memory",
+                predicted=8.0,
+            )
+        )
+    return made
+
+
+RULES: tuple[Callable[[Structure], list[Decision]], ...] = (
+    rule_pointwise,
+    rule_rows,
+    rule_scan,
+    rule_window,
+    rule_products,
+    rule_convolutions,
+)

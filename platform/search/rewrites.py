@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from kernelwright.records.pipeline import Func, FuncUpdate, LoopDim, Pipeline
 from kernelwright.search import expressions as ex
 from kernelwright.search.expressions import Expr
-from kernelwright.search.structure import depends
+from kernelwright.search.structure import coefficient, depends
 
 EXPAND_LIMIT = 64
 """Most taps of a window that is written out."""
@@ -40,103 +40,64 @@ def _combination(func: Func) -> tuple[str, Expr] | None:
 
 
 def separable_window(pipeline: Pipeline, name: str) -> Pipeline:
-    """A box window over several axes as one pass an axis: k + k instead of k * k operations a point.
+    """A box window over several axes as two passes: first along its innermost axis, then along the others.
 
-    Holds for sums, maxima and minima of plain loads whose index in each axis uses at most one reduction variable, as in
-    pooling and box filters (no weights).
+    k + k instead of k * k operations a point. Holds for sums, maxima and minima of plain loads in which every reduction
+    variable has an index of its own and moves with one dimension, as in pooling and box filters (no weights).
     """
     func = pipeline.func(name)
     found = _combination(func)
-    domain = func.updates[0].domain if func.updates else ()
-    if found is None or len(domain) < 2:
+    domain = func.updates[0].domain if found is not None else ()
+    if found is None or len(domain) < 2 or found[0] == "mul" or found[1][0] != "load":
         return pipeline
     verb, element = found
-    if element[0] != "load" or verb == "mul":
-        return pipeline
-    axes: list[str | None] = []
-    for index in element[2]:
-        used = [d.name for d in domain if d.name in depends(index)]
-        if len(used) > 1:
+    first, later = domain[0], {d.name for d in domain[1:]}
+    dims = {d.name: d for d in func.dims}
+    inner_index, outer_index = list(element[2]), {d.name: ex.var(d.name) for d in func.dims}
+    passed = dict(dims)
+    for k, index in enumerate(element[2]):
+        reduced = depends(index) & {d.name for d in domain}
+        moved = depends(index) & set(dims)
+        if not reduced:
+            continue
+        if len(reduced) > 1 or len(moved) != 1:
             return pipeline
-        axes.append(used[0] if used else None)
-    if sorted(a for a in axes if a) != sorted(d.name for d in domain):
+        if reduced == {first.name}:
+            continue
+        dim = moved.pop()
+        extent = _reach(index, [dims[dim], *[d for d in domain if d.name in reduced]])
+        if extent is None or any(dim in depends(e) for j, e in enumerate(element[2]) if j != k):
+            return pipeline
+        passed[dim] = LoopDim(name=dim, extent=extent)
+        inner_index[k], outer_index[dim] = ex.var(dim), index
+    if any(later & depends(e) for e in inner_index) or not any(first.name in depends(e) for e in inner_index):
         return pipeline
-    first, rest = domain[0], domain[1:]
-    position = axes.index(first.name)
-    dims = _pass_dims(pipeline, func, element, axes, position)
-    if dims is None:
-        return pipeline
-    inner_name = _fresh(pipeline, f"{name}_{first.name.replace('r', 'row') if first.name == 'r' else first.name}")
-    own = [ex.var(d.name) for d in dims]
-    moved = [ex.var(d.name) for d in dims]
-    moved[position] = ex.replace_variables(
-        element[2][position], {func.dims[position].name: ex.var(dims[position].name)}
-    )
+    inner_name = _fresh(pipeline, f"{name}_row")
+    own = [ex.var(d.name) for d in func.dims]
     inner = Func(
         name=inner_name,
         dtype=func.dtype,
-        dims=dims,
+        dims=tuple(passed[d.name] for d in func.dims),
         value=func.value,
-        updates=(
-            FuncUpdate(
-                domain=(first,),
-                index=tuple(own),
-                value=[verb, ex.load(inner_name, own), ex.load(element[1], moved)],
-            ),
-        ),
+        updates=(_step(verb, (first,), own, ex.load(inner_name, own), ex.load(element[1], inner_index)),),
     )
-    outer_index = list(element[2])
-    outer_index[position] = ex.var(func.dims[position].name)
-    outer = func.model_copy(
-        update={
-            "updates": (
-                FuncUpdate(
-                    domain=_renamed(rest),
-                    index=func.updates[0].index,
-                    value=[
-                        verb,
-                        func.updates[0].value[1],
-                        ex.replace_variables(
-                            ex.load(inner_name, outer_index),
-                            {o.name: ex.rvar(n.name) for o, n in zip(rest, _renamed(rest), strict=True)},
-                        ),
-                    ],
-                ),
-            )
-        }
-    )
+    rest = ex.load(inner_name, [outer_index[d.name] for d in func.dims])
+    outer = func.model_copy(update={"updates": (_step(verb, domain[1:], own, ex.load(name, own), rest),)})
     return replaced(pipeline, name, [inner, outer])
 
 
-def _renamed(domain: Sequence[LoopDim]) -> tuple[LoopDim, ...]:
-    return tuple(domain)
+def _step(verb: str, domain: Sequence[LoopDim], place: Sequence[Expr], old: Expr, element: Expr) -> FuncUpdate:
+    return FuncUpdate(domain=tuple(domain), index=tuple(place), value=[verb, old, element])
 
 
-def _pass_dims(
-    pipeline: Pipeline, func: Func, element: Expr, axes: Sequence[str | None], position: int
-) -> tuple[LoopDim, ...] | None:
-    """Dimensions of the first pass: the source's, but the result's along its own axis; None where ranks differ."""
-    source = element[1]
-    if len(element[2]) != len(func.dims):
+def _reach(index: Expr, loops: Sequence[LoopDim]) -> int | None:
+    """One more than the largest value of an index that starts at 0 or above and grows; None for other forms."""
+    lowest = folded(ex.replace_variables(index, {d.name: ex.index(d.min) for d in loops}))
+    highest = folded(ex.replace_variables(index, {d.name: ex.index(d.min + d.extent - 1) for d in loops}))
+    first, last = ex.number(lowest), ex.number(highest)
+    if first is None or last is None or first < 0 or any((coefficient(index, d.name) or 0) <= 0 for d in loops):
         return None
-    extents: list[int] = []
-    for candidate in pipeline.funcs:
-        if candidate.name == source:
-            extents = [d.extent for d in candidate.dims]
-    for buffer in pipeline.buffers:
-        if buffer.name == source:
-            extents = list(reversed(buffer.shape))
-    if len(extents) != len(func.dims):
-        return None
-    for k, index in enumerate(element[2]):
-        plain = [ex.var(func.dims[k].name)] if axes[k] is None else None
-        if plain and list(index) != plain[0]:
-            return None
-        if func.dims[k].name not in depends(index) or len(depends(index) & {d.name for d in func.dims}) != 1:
-            return None
-    return tuple(
-        LoopDim(name=d.name, extent=d.extent if k == position else extents[k]) for k, d in enumerate(func.dims)
-    )
+    return last + 1
 
 
 def expand_window(pipeline: Pipeline, name: str) -> Pipeline:

@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from kernelwright.records import Directive
-from kernelwright.records.pipeline import Pipeline
+from kernelwright.records.pipeline import Pipeline, walk
 from kernelwright.search.plan import Plan
 from kernelwright.search.rewrites import REWRITES
 from kernelwright.search.strategies import MOVES, pointwise, reduce_alone, scan
 from kernelwright.search.structure import Structure
+from kernelwright.search.tiling import conv_tile, operands, packable, register_tile, rows_dim
 
 COSTLY = 10
 """Operations a point from which a pure Func that is used twice is worth storing."""
@@ -50,10 +51,11 @@ ROLES: dict[str, Callable[[Structure], list[str]]] = {
         for n in _pure(s)
         if n not in s.pipeline.outputs and _users(s, n) > 1 and s.cost(n) >= COSTLY and s.funcs[n].dims
     ],
+    "@depthwise": lambda s: [n for n in s.convolutions if not rows_dim(s, n)],
+    "@dense": lambda s: [n for n in s.convolutions if rows_dim(s, n)],
+    "@packable": lambda s: [b for n in s.products for b in packable(s, n)],
+    "@passes": lambda s: [n for n in s.funcs if n.endswith("_row")],
     "@padded": lambda s: [n for n in s.funcs if n.endswith("_padded")],
-    "@operands": lambda s: [n for n in s.funcs if n.endswith(("_a", "_b")) and not s.funcs[n].updates],
-    "@operand_a": lambda s: [n for n in s.funcs if n.endswith("_a") and not s.funcs[n].updates],
-    "@operand_b": lambda s: [n for n in s.funcs if n.endswith("_b") and not s.funcs[n].updates],
     "@weights": lambda s: [n for n in s.funcs if n.endswith("_weight") and not s.funcs[n].updates],
     "@pointwise": lambda s: [n for n in _pure(s) if n not in s.pipeline.outputs],
 }
@@ -117,6 +119,7 @@ def bind(pipeline: Pipeline, recipe: Sequence[Directive], values: Mapping[str, A
     for directive in recipe:
         if directive.verb == "store":
             stored += _matches(first, directive)
+    stored += to_store(pipeline, stored)
     plan = Plan(pipeline, stored=stored, values=dict(values))
     plan.directives += [d for d in recipe if d.verb == "rewrite"]
     concrete = all(not d.func.startswith("@") and d.verb not in MOVES for d in recipe)
@@ -136,6 +139,32 @@ def bind(pipeline: Pipeline, recipe: Sequence[Directive], values: Mapping[str, A
     if not (concrete and recipe):
         finish(plan)
     return plan.directives
+
+
+def to_store(pipeline: Pipeline, stored: Sequence[str]) -> list[str]:
+    """Pure Funcs that have to be stored for heavy work to be done once: costly operands of products and
+    convolutions, padded inputs, and results that a product is not used by element for element."""
+    structure = Structure(pipeline, stored)
+    found: list[str] = []
+    for name in [*structure.products, *structure.convolutions]:
+        for operand in operands(structure, name):
+            func = structure.funcs.get(operand)
+            if func is None or func.updates or operand in structure.stored:
+                continue
+            padding = any(n[0] == "select" for n in walk(func.value)) and rows_dim(structure, name)
+            if structure.cost(operand) > 1 or padding:
+                found.append(operand)
+    structure = Structure(pipeline, [*stored, *found])
+    for name in [*structure.products, *structure.convolutions]:
+        users = structure.users(name)
+        result = pipeline.consumers(name)
+        single = len(users) == 1 and not structure.funcs[users[0]].updates
+        plain = single and all(
+            [n[0] for n in a.index] == ["var"] * len(a.index) for a in structure.accesses(users[0]) if a.callee == name
+        )
+        if not plain and len(result) == 1 and not result[0].updates:
+            found.append(result[0].name)
+    return found
 
 
 def _matches(structure: Structure, directive: Directive) -> list[str]:
@@ -164,6 +193,13 @@ def _placed(plan: Plan, directive: Directive, name: str) -> Directive:
 def finish(plan: Plan) -> None:
     """Decide what the recipe left open: scans and reductions on their own, stored and output Funcs vectorised."""
     structure = plan.structure
+    for name in reversed(structure.funcs):
+        if name in plan.done:
+            continue
+        if name in structure.products:
+            register_tile(plan, [name], pack=0)
+        elif name in structure.convolutions and rows_dim(structure, name):
+            conv_tile(plan, [name])
     for name in structure.funcs:
         if name in plan.done or name not in structure.stored:
             continue

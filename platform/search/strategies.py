@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from kernelwright.search.placement import NARROW, place_in_rows, root_anchor, vectorize_reduction_of
 from kernelwright.search.plan import Factor, Plan
+from kernelwright.search.tiling import attention, conv_tile, register_tile, slide
 
 Move = Callable[..., bool]
 
@@ -38,7 +39,7 @@ def pointwise(plan: Plan, names: Sequence[str], lanes: Factor = 16, unroll: Fact
             outer, inner = plan.split(name, inner, 16384)
             plan.parallel(name, outer)
         plan.vectorize(name, inner, lanes)
-        if plan.number(unroll) > 1 and plan.loops(name)[inner] >= 2 * plan.number(lanes):
+        if plan.on(unroll) and plan.loops(name)[inner] >= 2 * plan.number(lanes):
             plan.add(name, "unroll", inner, unroll)
         plan.done.add(name)
     return True
@@ -88,7 +89,7 @@ def scan(plan: Plan, names: Sequence[str], rows_together: Factor = 8, lanes: Fac
             plan.reorder(name, [inner, *running, outer], stage=stage)
             plan.vectorize(name, inner, lanes, stage=stage)
             plan.add(name, "unroll", inner, stage=stage)
-        elif plan.number(rows_together) > 1 and plan.loops(name, stage)[first] > 1:
+        elif plan.on(rows_together) and plan.loops(name, stage)[first] > 1:
             outer, inner = plan.split(name, first, rows_together, stage=stage)
             plan.reorder(name, [inner, *running, outer], stage=stage)
             plan.unroll(name, inner, stage=stage)
@@ -99,7 +100,7 @@ def scan(plan: Plan, names: Sequence[str], rows_together: Factor = 8, lanes: Fac
     return True
 
 
-def window(plan: Plan, names: Sequence[str], lanes: Factor = 16, wide: Factor = 2, high: Factor = 1) -> bool:
+def window(plan: Plan, names: Sequence[str], lanes: Factor = 16, width: Factor = 32, high: Factor = 1) -> bool:
     """Compute windows in registers: a few vectors of results at a time, the window written out."""
     anchors = [root_anchor(plan, name) for name in names]
     if any(a is None or not plan.func(a).dims for a in anchors):
@@ -108,7 +109,7 @@ def window(plan: Plan, names: Sequence[str], lanes: Factor = 16, wide: Factor = 
         assert anchor is not None
         func, stage = plan.func(name), plan.structure.last_stage(name)
         if anchor not in plan.done:
-            _register_loops(plan, anchor, lanes, wide, high)
+            _register_loops(plan, anchor, lanes, width, high)
         level = next(v for v in plan.loops(anchor) if v.endswith("o") or v not in ("x", "xi", "yi"))
         plan.at(name, anchor, level)
         own = [d.name for d in func.dims]
@@ -116,7 +117,7 @@ def window(plan: Plan, names: Sequence[str], lanes: Factor = 16, wide: Factor = 
         for number in (0, stage):
             plan.vectorize(name, own[0], lanes, stage=number)
             plan.unroll(name, own[0], stage=number)
-            if len(own) > 1 and plan.number(high) > 1:
+            if len(own) > 1 and plan.on(high):
                 plan.add(name, "unroll", own[1], high, stage=number)
         for variable in reduced:
             if plan.structure.points(name) <= 64 or variable == reduced[0]:
@@ -124,14 +125,24 @@ def window(plan: Plan, names: Sequence[str], lanes: Factor = 16, wide: Factor = 
     return True
 
 
-def _register_loops(plan: Plan, name: str, lanes: Factor, wide: Factor, high: Factor) -> None:
+def strip(plan: Plan, names: Sequence[str], lanes: Factor = 16, width: Factor = 32, high: Factor = 1) -> bool:
+    """Compute pure Funcs a few vectors wide and some rows high at a time, all written out: neighbours share loads."""
+    if any(plan.func(n).updates or not plan.func(n).dims for n in names):
+        return False
+    for name in names:
+        if name not in plan.pipeline.outputs:
+            plan.root(name)
+        _register_loops(plan, name, lanes, width, high)
+    return True
+
+
+def _register_loops(plan: Plan, name: str, lanes: Factor, width: Factor, high: Factor) -> None:
     """Loops of a consumer of windows: a strip of vectors wide, some rows high, innermost."""
     loops = list(plan.loops(name))
-    width = plan.number(lanes) * max(1, plan.number(wide))
     outermost = plan.outermost(name)
-    outer, inner = plan.split(name, loops[0], min(width, plan.loops(name)[loops[0]]))
+    outer, inner = plan.split(name, loops[0], width)
     order = [inner]
-    if len(loops) > 1 and plan.number(high) > 1:
+    if len(loops) > 1 and plan.on(high):
         top, row = plan.split(name, loops[1], high)
         order += [row, outer, top]
         plan.reorder(name, order)
@@ -150,5 +161,10 @@ MOVES: dict[str, Move] = {
     "rows": rows,
     "scan": scan,
     "window": window,
+    "strip": strip,
+    "register_tile": register_tile,
+    "conv_tile": conv_tile,
+    "slide": slide,
+    "attention": attention,
 }
 """Compound verb -> move."""
