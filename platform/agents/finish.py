@@ -103,6 +103,8 @@ def _write_best(context: RunContext, winner: Candidate, evaluation: Evaluation) 
 def _last_words(context: RunContext, evaluation: Evaluation | None) -> str:
     """How the run ended, in a sentence."""
     if evaluation is None or evaluation.speedup is None:
+        if context.summary.candidates == 0 and context.summary.reason.startswith(("budget", "interrupted")):
+            return f"no candidate was judged ({context.summary.reason}): give it more, e.g. --budget 300"
         nearest = ", ".join(context.summary.nearest) or "none"
         return (
             f"no candidate holds. Nearest precedents: {nearest}. A model would add: kernels written for this "
