@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import tempfile
 from pathlib import Path
 
 from kernelwright.errors import JudgeError
 from kernelwright.records import Environment, TaskFacts, WorkloadFacts
+from kernelwright.toolexec.cache import write_atomically
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.worker import WorkerFailure
 from kernelwright.toolexec.languages.compiling import cxx_compiler, openmp_flags, run_compiler
@@ -122,11 +122,8 @@ class Floors:
         return bool(self.gbps)
 
     def _write(self) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"format": FORMAT, "gbps": self.gbps, "gflops": self.gflops})
-        temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}")
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(self._path)
+        told = {"format": FORMAT, "gbps": self.gbps, "gflops": self.gflops}
+        write_atomically(self._path, json.dumps(told))
 
 
 def build(folder: Path) -> Path | None:

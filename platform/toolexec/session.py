@@ -96,15 +96,33 @@ class Session:
         say("prepare", {"message": f"loading the reference of {self.task.name}"})
         seed = int(self._rng.integers(1, 2**31 - 1))
         reference = self._reference = Reference(self.task, self._pool, self.settings.threads)
+        baselines = self._set = BaselineSet(self.task, self.settings, self._pool, reference, cache_dir=self._cache)
+        key = cache_key(self.task, self.environment.machine_id, baselines.wanted(), self.settings.threads)
+        cached = baselines.load_cached(key)
+        baselines.start_ahead([self.best_baseline] if cached else baselines.wanted())
         reference.load(seed)
         self.environment = self.environment.model_copy(update=reference.about())
-        weights = {w.name: reference.weights(w.name, None) for w in self.task.workloads}
+        weights = baselines.weights = {w.name: reference.weights(w.name, None) for w in self.task.workloads}
         books = {w.name: CaseBook(self.task, reference, w.name, self._rng) for w in self.task.workloads}
         findings = examine(self.task, reference, books)
         refuse_broken(findings)
-        self._set = BaselineSet(self.task, self.settings, self._pool, reference, weights=weights, cache_dir=self._cache)
         say("prepare", {"message": "describing the task and building its baselines"})
-        self._open_baselines(books, reference, seed)
+        if cached:
+            reference.export(seed, self._cache)
+            for record in self.baselines:
+                say("baseline", {**record.to_json(), "cached": True})
+        else:
+            open_baselines(
+                self.task,
+                baselines,
+                books,
+                lock=self._lock,
+                threads=self.settings.threads,
+                rng=self._rng,
+                progress=say,
+                meanwhile=lambda: reference.export(seed, self._cache),
+            )
+            baselines.store(key)
         self.facts = facts_of(self.task, reference)
         for name, book in books.items():
             self._benches[name] = Bench(
@@ -182,23 +200,3 @@ class Session:
             floors=self._floors,
             builds=builds,
         )
-
-    def _open_baselines(self, books: Mapping[str, CaseBook], reference: Reference, seed: int) -> None:
-        names = self._baselines.wanted()
-        key = cache_key(self.task, self.environment.machine_id, names, self.settings.threads)
-        if self._baselines.load_cached(key):
-            reference.export(seed)
-            for record in self.baselines:
-                self._progress("baseline", {**record.to_json(), "cached": True})
-            return
-        open_baselines(
-            self.task,
-            self._baselines,
-            books,
-            lock=self._lock,
-            threads=self.settings.threads,
-            rng=self._rng,
-            progress=self._progress,
-            meanwhile=lambda: reference.export(seed),
-        )
-        self._baselines.store(key)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import platform
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,6 +26,7 @@ from kernelwright.records import (
     TaskFacts,
     content_hash,
 )
+from kernelwright.toolexec.cache import write_atomically
 from kernelwright.toolexec.judge.contestant import BaselineFailed, Contestant
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.reference import Reference
@@ -47,6 +49,9 @@ DESCRIPTIONS = {
     "start-O2": "the start kernel at -O2",
     "start-O3": "the start kernel at -O3 -march=native",
 }
+INDUCTOR = {"TORCHINDUCTOR_VEC_ISA_OK": "1"} if platform.machine() == "x86_64" else {}
+"""Believe the processor's flags: without this Inductor first compiles a test program for each vector extension, 16
+processor seconds of the 26 that a first torch.compile takes."""
 TORCH_BASELINES = ("eager", "compile", "compile-max", "onednn")
 NEEDS_COMPILER = ("compile", "compile-max", "start-O2", "start-O3")
 
@@ -73,7 +78,6 @@ class BaselineSet:
         settings: which are asked for, limits, cache.
         pool: where processes come from.
         reference: the task's reference, loaded.
-        weights: workload -> the module's own weights.
         cache_dir: for the compilers' caches and the times.
     """
 
@@ -84,7 +88,6 @@ class BaselineSet:
         pool: WorkerPool,
         reference: Reference,
         *,
-        weights: dict[str, list[Array]],
         cache_dir: Path,
     ) -> None:
         self.task = task
@@ -92,9 +95,11 @@ class BaselineSet:
         self.records: dict[str, Baseline] = {}
         self._pool = pool
         self._reference = reference
-        self._weights = weights
+        self.weights: dict[str, list[Array]] = {}
+        """Workload -> the module's own weights; set before anything is built."""
         self._cache_dir = cache_dir
         self._up: dict[str, Built] = {}
+        self._ahead: dict[str, Worker] = {}
 
     def wanted(self) -> list[str]:
         """Names of the rows of the table."""
@@ -106,22 +111,31 @@ class BaselineSet:
                 names.append(name)
         return names
 
-    def build_all(self, progress: Progress, meanwhile: Callable[[], None] = lambda: None) -> list[str]:
-        """Bring all up, the slow compilers beside each other.
+    def start_ahead(self, names: Sequence[str]) -> None:
+        """Start the torch processes of some now, so that they import torch while other things happen."""
+        for name in names:
+            if name in TORCH_BASELINES and self._possible(name) and name not in self._ahead:
+                self._ahead[name] = self._torch_worker(name)
+
+    def build_all(
+        self, names: Sequence[str], progress: Progress, meanwhile: Callable[[], None] = lambda: None
+    ) -> list[str]:
+        """Bring several up, the slow compilers beside each other; those that are up stay.
 
         Args:
+            names: which.
             progress: told of each.
             meanwhile: done in this thread while they build; must not use their workers.
 
         Returns:
             Names of those that are up; the others have a record that says why not.
         """
-        names = self.wanted()
+        missing = [n for n in names if n not in self._up]
         with ThreadPoolExecutor(max_workers=max(2, min(4, os.cpu_count() or 2))) as threads:
-            order = sorted(names, key=lambda n: n not in ("compile", "compile-max"))
+            order = sorted(missing, key=lambda n: n not in ("compile", "compile-max"))
             futures: dict[str, Future[Built]] = {n: threads.submit(self._build, n) for n in order}
             meanwhile()
-            for name in names:
+            for name in missing:
                 try:
                     self._up[name] = futures[name].result()
                     progress("baseline", {"name": name, "state": "built", "build_s": self._up[name].build_s})
@@ -145,10 +159,13 @@ class BaselineSet:
             self._up[name] = self._build(name)
         return self._up[name].contestants[workload]
 
-    def second_process(self, name: str, workload: str) -> tuple[Contestant, Built]:
-        """Another process of a baseline, for the A/A control; stop it with :meth:`stop_built`."""
-        built = self._build(name)
-        return built.contestants[workload], built
+    def second_process(self, name: str) -> Built:
+        """Another process of a baseline, for the A/A control; end it with :meth:`stop_built`.
+
+        Raises:
+            NotMeasured: it cannot be brought up any more.
+        """
+        return self._build(name)
 
     def stop(self, name: str) -> None:
         """End a baseline's processes; it can be brought up again."""
@@ -165,10 +182,6 @@ class BaselineSet:
         """Fresh processes for some, e.g. for a confirmation."""
         for name in names:
             self.stop(name)
-
-    def is_up(self, name: str) -> bool:
-        """Has it live processes?"""
-        return name in self._up
 
     def workers(self) -> list[Worker]:
         """All live processes."""
@@ -188,15 +201,11 @@ class BaselineSet:
         return True
 
     def store(self, key: str) -> None:
-        """Keep the records for later sessions."""
-        folder = self._cache_dir / "baselines"
-        folder.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(
-            {"format": "kernelwright/baselines/1", "baselines": [r.to_json() for r in self.records.values()]}
-        )
-        temporary = folder / f".{key}.{os.getpid()}"
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(folder / f"{key}.json")
+        """Keep the records for later sessions, unless one only took too long: that may be the day's load."""
+        if any("took more than" in r.not_measured for r in self.records.values()):
+            return
+        told = {"format": "kernelwright/baselines/1", "baselines": [r.to_json() for r in self.records.values()]}
+        write_atomically(self._cache_dir / "baselines" / f"{key}.json", json.dumps(told))
 
     def record(self, name: str, latency_us: dict[str, Interval], *, best: bool) -> None:
         """Note a baseline's times."""
@@ -210,9 +219,11 @@ class BaselineSet:
         )
 
     def _build(self, name: str) -> Built:
-        if name in NEEDS_COMPILER and cxx_compiler() is None:
+        if not self._possible(name):
             if not (name.startswith("start") and self.task.start and self.task.start.language != "cpp"):
                 raise NotMeasured("no C++ compiler")
+        if name == "onednn" and not all(d.onednn_form for d in self._reference.described.values()):
+            raise NotMeasured("no layer of this module has a oneDNN form")
         start = time.monotonic()
         try:
             built = self._torch(name) if name in TORCH_BASELINES else self._start_kernel(name)
@@ -225,10 +236,7 @@ class BaselineSet:
         return built
 
     def _torch(self, name: str) -> Built:
-        cache = self._cache_dir / "inductor"
-        cache.mkdir(parents=True, exist_ok=True)
-        extra = {"TORCHINDUCTOR_CACHE_DIR": str(cache)} if name.startswith("compile") else {}
-        worker = self._pool.start_trusted("torch", extra)
+        worker = self._ahead.pop(name, None) or self._torch_worker(name)
         built = Built(name, workers=[worker])
         try:
             for i, workload in enumerate(self.task.workloads):
@@ -242,10 +250,19 @@ class BaselineSet:
             raise
         return built
 
+    def _torch_worker(self, name: str) -> Worker:
+        cache = self._cache_dir / "inductor"
+        cache.mkdir(parents=True, exist_ok=True)
+        extra = {"TORCHINDUCTOR_CACHE_DIR": str(cache), **INDUCTOR} if name.startswith("compile") else {}
+        return self._pool.start_trusted("torch", extra)
+
+    def _possible(self, name: str) -> bool:
+        return name not in NEEDS_COMPILER or cxx_compiler() is not None
+
     def _bring_up(self, contestant: Contestant, workload: str) -> Contestant:
         contestant.limit_s = COMPILE_LIMIT_S
         contestant.load()
-        contestant.set_weights(self._weights[workload])
+        contestant.set_weights(self.weights[workload])
         contestant.prepare()
         contestant.ensure_slots(1)
         contestant.arm([0])

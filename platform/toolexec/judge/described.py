@@ -29,6 +29,8 @@ class Described:
     """None where get_init_inputs() holds something that is no JSON."""
     may_alias: bool
     """The reference returns its input's own memory."""
+    onednn_form: bool
+    """The module has layers that torch.utils.mkldnn can convert."""
 
     @classmethod
     def of(cls, workload: str, told: Mapping[str, Any]) -> Described:
@@ -56,7 +58,17 @@ class Described:
         )
         init = told["init_args"]
         init_args = None if init is None else tuple(init)
-        return cls(facts, inputs, parameters, outputs, scalars, told["call"], init_args, bool(told["may_alias"]))
+        return cls(
+            facts=facts,
+            inputs=inputs,
+            parameters=parameters,
+            outputs=outputs,
+            scalars=scalars,
+            call=told["call"],
+            init_args=init_args,
+            may_alias=bool(told["may_alias"]),
+            onednn_form=bool(told["onednn_form"]),
+        )
 
     def spec(self, candidate: Candidate, artifact: Path, threads: int) -> LoadSpec:
         """LoadSpec of a candidate."""

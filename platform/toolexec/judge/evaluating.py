@@ -19,7 +19,7 @@ from kernelwright.protocols import JudgeSettings
 from kernelwright.records import Candidate, Depth, Environment, Evaluation, Failure, Level, Status, Task, TaskFacts
 from kernelwright.toolexec.floors import Floors
 from kernelwright.toolexec.judge import verdict
-from kernelwright.toolexec.judge.baselines import TORCH_BASELINES, BaselineSet, NotMeasured
+from kernelwright.toolexec.judge.baselines import TORCH_BASELINES, BaselineSet, Built
 from kernelwright.toolexec.judge.contestant import BaselineFailed, Contestant
 from kernelwright.toolexec.judge.depths import DEPTHS
 from kernelwright.toolexec.judge.judgement import Allowance, Bench, Outcome, hosted, judge, prove
@@ -76,6 +76,8 @@ class Evaluating:
         self.allowance = Allowance(limit, math.inf if deadline_s is None else time.monotonic() + deadline_s)
         self.clock = Clocked()
         self.outcomes: list[Outcome] = []
+        self.stack = ExitStack()
+        self.control: Built | None = None
 
     def run(self, against: Sequence[str], other: Candidate | None = None) -> Evaluation:
         """Build, judge at every workload, draw up the verdict."""
@@ -93,6 +95,8 @@ class Evaluating:
             return self._passed()
         except Rejection as rejection:
             return self._evaluation(rejection.status, Level.MEASURED, failure=rejection.failure)
+        finally:
+            self.stack.close()
 
     def _build(self, candidate: Candidate) -> dict[str, Path]:
         start = time.monotonic()
@@ -142,7 +146,7 @@ class Evaluating:
                 beside = [self._rival(bench, rival, stack)]
                 checker: Contestant | None = beside[0]
             else:
-                beside = self._baselines(workload, against, stack)
+                beside = self._baselines(workload, against)
                 checker = next((b for b in beside if b.name in TORCH_BASELINES), beside[0] if beside else None)
             outcome = judge(
                 bench,
@@ -175,21 +179,19 @@ class Evaluating:
             contestant.name += "-again"
         return contestant
 
-    def _baselines(self, workload: str, against: Sequence[str], stack: ExitStack) -> list[Contestant]:
+    def _baselines(self, workload: str, against: Sequence[str]) -> list[Contestant]:
+        baselines = self.place.baselines
         order = sorted(against, key=lambda n: n != self.place.best_baseline)
-        if self.depth is Depth.CONFIRMED and workload == self.place.task.workloads[0].name:
-            self.place.baselines.restart(order)
-        found = []
-        for name in order:
-            try:
-                found.append(self.place.baselines.contestant(name, workload))
-            except NotMeasured as reason:
-                self.place.baselines.give_up(name, str(reason))
+        if self.depth is Depth.CONFIRMED and not self.outcomes:
+            baselines.restart(order)
+        order = baselines.build_all(order, self.place.benches[workload].progress)
+        found = [baselines.contestant(name, workload) for name in order]
         if self.thorough.control and found:
-            second, built = self.place.baselines.second_process(found[0].name, workload)
-            stack.callback(self.place.baselines.stop_built, built)
-            second.name = found[0].name + verdict.CONTROL
-            found.append(second)
+            if self.control is None:
+                self.control = baselines.second_process(order[0])
+                self.stack.callback(baselines.stop_built, self.control)
+            found.append(self.control.contestants[workload])
+            found[-1].name = order[0] + verdict.CONTROL
         return found
 
     def _passed(self) -> Evaluation:

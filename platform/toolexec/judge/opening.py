@@ -50,10 +50,8 @@ def open_baselines(
         progress: told of every row.
         meanwhile: done while the slow compilers work.
     """
-    names = baselines.build_all(progress, meanwhile)
-    for name in names:
-        prove_baseline(name, baselines, books, rng)
-    names = [n for n in names if baselines.is_up(n)]
+    names = baselines.build_all(baselines.wanted(), progress, meanwhile)
+    names = [n for n in names if prove_baseline(n, baselines, books, rng)]
     times: dict[str, dict[str, Interval]] = {n: {} for n in names}
     with lock.held(progress), pinned(threads):
         for worker in baselines.workers():
@@ -71,8 +69,12 @@ def open_baselines(
         progress("baseline", baselines.records[name].to_json())
 
 
-def prove_baseline(name: str, baselines: BaselineSet, books: Mapping[str, CaseBook], rng: np.random.Generator) -> None:
-    """Judge a baseline's results; one that is wrong is not measured, with the reason in its row."""
+def prove_baseline(name: str, baselines: BaselineSet, books: Mapping[str, CaseBook], rng: np.random.Generator) -> bool:
+    """Judge a baseline's results; one that is wrong is not measured, with the reason in its row.
+
+    Returns:
+        Is it right?
+    """
     for workload, book in books.items():
         contestant = baselines.contestant(name, workload)
         try:
@@ -80,7 +82,8 @@ def prove_baseline(name: str, baselines: BaselineSet, books: Mapping[str, CaseBo
                 run_case(contestant, case, book, rng, Tally())
         except (Rejection, WorkerFailure, BaselineFailed) as error:
             baselines.give_up(name, f"gives wrong results: {error}"[:300])
-            return
+            return False
+    return True
 
 
 def time_baselines(

@@ -5,15 +5,18 @@ Owns asking; what runs the reference is toolexec/workers/reference_host.py.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kernelwright.errors import ReferenceBroken
-from kernelwright.records import Task
+from kernelwright.records import Task, content_hash
 from kernelwright.tasks.source import with_overrides
+from kernelwright.toolexec.cache import write_atomically
 from kernelwright.toolexec.judge.described import Described
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.worker import WorkerFailure
@@ -23,6 +26,8 @@ from kernelwright.toolexec.workers.arena import lay_out
 from kernelwright.toolexec.workers.kernel import TensorSpec
 
 TIMEOUT_S = 120.0
+FACTS_VERSION = 1
+"""Raise it when the description changes."""
 
 
 class Reference:
@@ -68,10 +73,16 @@ class Reference:
             self._call("load", workload.name, path=str(self.files[workload.name]), threads=self._threads)
             self._describe(workload.name, seed, export=False)
 
-    def export(self, seed: int) -> None:
-        """Describe again, with the exported graph."""
+    def export(self, seed: int, cache_dir: Path) -> None:
+        """Describe again, with the exported graph; kept in ``cache_dir`` by text and torch's version."""
         for workload in self.task.workloads:
-            self._describe(workload.name, seed, export=True)
+            text = self.files[workload.name].read_text(encoding="utf-8")
+            path = cache_dir / "facts" / f"{content_hash([FACTS_VERSION, text, version('torch')])}.json"
+            try:
+                told = json.loads(path.read_text(encoding="utf-8"))
+                self.described[workload.name] = Described.of(workload.name, told)
+            except (OSError, ValueError, KeyError, TypeError):
+                write_atomically(path, json.dumps(self._describe(workload.name, seed, export=True)))
 
     def draw(self, workload: str, seed: int) -> list[Array]:
         """get_inputs() under a seed, as arrays of the judge's own."""
@@ -130,9 +141,10 @@ class Reference:
             groups.append([np.array(a) for a in arrays])
         return groups[0], groups[1]
 
-    def _describe(self, workload: str, seed: int, *, export: bool) -> None:
+    def _describe(self, workload: str, seed: int, *, export: bool) -> dict[str, Any]:
         told = self._call("describe", workload, seed=seed, export=export)
         self.described[workload] = Described.of(workload, told)
+        return told
 
     def _grow(self, size: int) -> None:
         if size > self._worker.arena.size:

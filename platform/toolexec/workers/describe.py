@@ -17,6 +17,8 @@ from kernelwright.toolexec.workers.kernel import KernelError, TensorSpec
 
 MAX_CONSTANT = 4096
 """Elements of a lifted constant that are written into the facts; larger ones make the export count as failed."""
+ONEDNN_LAYERS = (torch.nn.Linear, torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.Conv3d, torch.nn.BatchNorm2d)
+"""Layers that torch.utils.mkldnn can convert."""
 PARTIAL = ("embedding", "index", "index_select", "gather", "slice", "select")
 """Operators that touch only what they return."""
 FREE = ("view", "_unsafe_view", "permute", "expand", "unsqueeze", "squeeze", "slice", "select", "getitem", "t",
@@ -109,6 +111,7 @@ def describe(namespace: Any, module: torch.nn.Module, arguments: list[Any], *, e
         "scalars": [*numbers(init), *numbers(arguments)],
         "call": call,
         "may_alias": aliases,
+        "onednn_form": any(isinstance(m, ONEDNN_LAYERS) for m in module.modules()),
     }
     try:
         facts["init_args"] = plain(init)

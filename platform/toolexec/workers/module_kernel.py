@@ -195,16 +195,9 @@ def optimized(module: torch.nn.Module, mode: str) -> Callable[..., Any]:
 
 
 def onednn_form(module: torch.nn.Module) -> Callable[..., Any]:
-    """The module with its convolution, linear and norm layers converted by torch.utils.mkldnn.
-
-    Raises:
-        KernelError: it has no layer that can be converted.
-    """
+    """The module with its convolution, linear and norm layers converted by torch.utils.mkldnn."""
     from torch.utils import mkldnn
 
-    layers = (torch.nn.Linear, torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.Conv3d, torch.nn.BatchNorm2d)
-    if not any(isinstance(m, layers) for m in module.modules()):
-        raise KernelError("no layer of this module has a oneDNN form")
     converted: Callable[..., Any] = mkldnn.to_mkldnn(module)
 
     def forward(*args: Any) -> Any:
