@@ -1,7 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 1_naive.cpp -o naive.so
 //
-// softmax(scale * q k^T) v for every head, row by row: scores, softmax and weighted sum with the C library's exp. Only one
-// row of scores exists at a time.
+// softmax(scale * q k^T) v for every head, row by row: scores, softmax and weighted sum with the C library's exp.
+// Only one row of scores exists at a time.
 #include "kernelwright.h"
 #include <cmath>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 2_vector_keys.cpp -o vector_keys.so
 //
-// Change: k is transposed once a head, so a vector holds the scores of neighbouring keys and no sum across lanes is needed;
-// exp is a polynomial on whole vectors (degree 5, minimax, relative error 9.2e-8; below -87 it is 0). Missing keys of the
-// last vector score -inf. One row of q at a time still loads a vector for every multiply-add.
+// Change: k is transposed once a head, so a vector holds the scores of neighbouring keys and no sum across lanes
+// is needed; exp is a polynomial on whole vectors (degree 5, minimax, relative error 9.2e-8; below -87 it is 0).
+// Missing keys of the last vector score -inf. One row of q at a time still loads a vector for every multiply-add.
 #include "kernelwright.h"
 #include <cmath>
 #include <cstdlib>

@@ -1,7 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 3_register_tiles.cpp -o register_tiles.so
 //
-// Change: both products run on tiles of MR rows x NV vectors that stay in registers (6 x 64 with AVX-512: 10 loads for 24
-// multiply-adds). k is packed in panels of 64 keys, v in panels of 64 columns; MR rows of scores lie in between.
+// Change: both products run on tiles of MR rows x NV vectors that stay in registers (6 x 64 with AVX-512: 10 loads
+// for 24 multiply-adds). k is packed in panels of 64 keys, v in panels of 64 columns; MR rows of scores lie in
+// between.
 #include "kernelwright.h"
 #include <cmath>
 #include <cstdlib>

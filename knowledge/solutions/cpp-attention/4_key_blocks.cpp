@@ -1,8 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 4_key_blocks.cpp -o key_blocks.so
 //
-// Change: keys come KEYS at a time with a running maximum and sum a row; when a block raises the maximum, what was summed so
-// far is scaled down (Milakov and Gimelshein, arXiv:1805.02867; FlashAttention, arXiv:2205.14135). The MR x KEYS scores and
-// the blocks of k and v that they meet stay near the core however long the sequence is.
+// Change: keys come KEYS at a time with a running maximum and sum a row; when a block raises the maximum, what was
+// summed so far is scaled down (Milakov and Gimelshein, arXiv:1805.02867; FlashAttention, arXiv:2205.14135). The
+// MR x KEYS scores and the blocks of k and v that they meet stay near the core however long the sequence is.
 #include "kernelwright.h"
 #include <cfloat>
 #include <cmath>
@@ -176,7 +176,8 @@ static void rows_of(const Shape &s, const float *const *q, const float *kp, cons
 extern "C" int kw_run(const kw_tensor *in, kw_tensor *out, const kw_scalar *, kw_workspace *ws, kw_stream) {
   const Shape s = ws->n_in == 3 ? shape_of(in, out[0]) : Shape{};
   if (!s.heads || !s.K) return 1;
-  const int64_t KP = (s.K + NB - 1) / NB * NB, EP = (s.E + NB - 1) / NB * NB, size = KP * s.D + s.K * EP + MR * KEYS + MR * EP;
+  const int64_t KP = (s.K + NB - 1) / NB * NB, EP = (s.E + NB - 1) / NB * NB;
+  const int64_t size = KP * s.D + s.K * EP + MR * KEYS + MR * EP;
   float *kp = (float *)aligned_alloc(64, (sizeof(float) * (size_t)size + 63) / 64 * 64);
   if (!kp) return 2;
   float *vp = kp + KP * s.D, *scores = vp + s.K * EP;

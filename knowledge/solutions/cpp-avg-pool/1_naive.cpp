@@ -1,7 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 1_naive.cpp -o naive.so
 //
-// Mean of each KH x KW window, strides SH, SW, padding PH, PW (counted as zeros): window by window, with a test for the border at
-// every tap.
+// Mean of each KH x KW window, strides SH, SW, padding PH, PW (counted as zeros): window by window, with a test
+// for the border at every tap.
 #include "kernelwright.h"
 #ifndef KH
 #define KH 3

@@ -1,7 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 3_two_source_shuffle.cpp -o two_source_shuffle.so
 //
-// Change: along the row with stride 2, a vector of results takes every second float of two vectors: one two-source permute
-// a tap instead of the chain of shuffles that the compiler makes.
+// Change: along the row with stride 2, a vector of results takes every second float of two vectors: one two-source
+// permute a tap instead of the chain of shuffles that the compiler makes.
 #include "kernelwright.h"
 #include <cstdlib>
 #if defined(__AVX512F__)

@@ -1,8 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 4_grouped.cpp -o grouped.so
 //
-// Change: GROUP output rows go down before any goes along, each into its own buffer. Reading a buffer right after it was
-// written, at another alignment, has to wait until the stores have left the store queue. The input rows and, for ownership,
-// the output rows AHEAD of these are asked for meanwhile.
+// Change: GROUP output rows go down before any goes along, each into its own buffer. Reading a buffer right after
+// it was written, at another alignment, has to wait until the stores have left the store queue. The input rows
+// and, for ownership, the output rows AHEAD of these are asked for meanwhile.
 #include "kernelwright.h"
 #include <cstdlib>
 #if defined(__AVX512F__)

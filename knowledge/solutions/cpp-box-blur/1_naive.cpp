@@ -1,13 +1,13 @@
 // g++ -O3 -march=native -shared -fPIC 1_naive.cpp -o naive.so
 //
-// Mean over a KH x KW window, stride 1, no padding: every output pixel adds its own nine taps (3x3).
-// Work: KH*KW loads and adds a pixel. The window is read off the shapes, so any size works.
+// Mean over a KH x KW window, stride 1, no padding: every output pixel adds its own nine taps (3x3). Work: KH*KW
+// loads and adds a pixel. The window is read off the shapes, so any size works.
 #include "kernelwright.h"
 
 extern "C" int kw_run(const kw_tensor *in, kw_tensor *out, const kw_scalar *, kw_workspace *, kw_stream) {
-  const int d = in[0].ndim;
-  if (d < 2 || in[0].dtype != KW_FLOAT32 || out[0].dtype != KW_FLOAT32) return 1;
-  const int64_t H = in[0].shape[d - 2], W = in[0].shape[d - 1], OH = out[0].shape[d - 2], OW = out[0].shape[d - 1];
+  const int d = in[0].ndim, e = out[0].ndim;
+  if (d < 2 || e < 2 || in[0].dtype != KW_FLOAT32 || out[0].dtype != KW_FLOAT32) return 1;
+  const int64_t H = in[0].shape[d - 2], W = in[0].shape[d - 1], OH = out[0].shape[e - 2], OW = out[0].shape[e - 1];
   const int64_t KH = H - OH + 1, KW = W - OW + 1;
   if (KH < 1 || KW < 1) return 2;
   int64_t planes = 1;

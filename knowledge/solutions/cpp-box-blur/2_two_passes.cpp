@@ -1,8 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 2_two_passes.cpp -o two_passes.so
 //
-// Change: the box is separable. A first pass over the whole image sums KW neighbours along each row, a second sums KH
-// rows of those sums. Work: KH + KW = 6 loads and adds a pixel instead of 9.
-// Price: the row sums of the whole image travel to memory and back (a third array of the image's size).
+// Change: the box is separable. A first pass over the whole image sums KW neighbours along each row, a second sums
+// KH rows of those sums. Work: KH + KW = 6 loads and adds a pixel instead of 9. Price: the row sums of the whole
+// image travel to memory and back (a third array of the image's size).
 #include "kernelwright.h"
 #include <cstdlib>
 
@@ -21,9 +21,9 @@ static void sum_down(const float *s, float *d, int64_t n, int64_t KH, int64_t st
 }
 
 extern "C" int kw_run(const kw_tensor *in, kw_tensor *out, const kw_scalar *, kw_workspace *, kw_stream) {
-  const int d = in[0].ndim;
-  if (d < 2 || in[0].dtype != KW_FLOAT32 || out[0].dtype != KW_FLOAT32) return 1;
-  const int64_t H = in[0].shape[d - 2], W = in[0].shape[d - 1], OH = out[0].shape[d - 2], OW = out[0].shape[d - 1];
+  const int d = in[0].ndim, e = out[0].ndim;
+  if (d < 2 || e < 2 || in[0].dtype != KW_FLOAT32 || out[0].dtype != KW_FLOAT32) return 1;
+  const int64_t H = in[0].shape[d - 2], W = in[0].shape[d - 1], OH = out[0].shape[e - 2], OW = out[0].shape[e - 1];
   const int64_t KH = H - OH + 1, KW = W - OW + 1;
   if (KH < 1 || KW < 1) return 2;
   int64_t planes = 1;

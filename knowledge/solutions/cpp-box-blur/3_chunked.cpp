@@ -1,8 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 3_chunked.cpp -o chunked.so
 //
-// Change: both passes go over a chunk of CHUNK output rows at a time, so the row sums stay in a buffer of
-// CHUNK + KH - 1 rows that the second-level cache holds, and never reach memory.
-// Work: KH + KW * (CHUNK + KH - 1) / CHUNK = 6.375 a pixel for 3x3 and 16 rows: two rows of sums are made twice.
+// Change: both passes go over a chunk of CHUNK output rows at a time, so the row sums stay in a buffer of CHUNK +
+// KH - 1 rows that the second-level cache holds, and never reach memory. Work: KH + KW * (CHUNK + KH - 1) / CHUNK
+// = 6.375 a pixel for 3x3 and 16 rows: two rows of sums are made twice.
 #include "kernelwright.h"
 #include <cstdlib>
 #ifndef CHUNK
@@ -28,9 +28,9 @@ static void sum_down(const float *s, float *d, int64_t n, int64_t KH, int64_t st
 }
 
 extern "C" int kw_run(const kw_tensor *in, kw_tensor *out, const kw_scalar *, kw_workspace *, kw_stream) {
-  const int d = in[0].ndim;
-  if (d < 2 || in[0].dtype != KW_FLOAT32 || out[0].dtype != KW_FLOAT32) return 1;
-  const int64_t H = in[0].shape[d - 2], W = in[0].shape[d - 1], OH = out[0].shape[d - 2], OW = out[0].shape[d - 1];
+  const int d = in[0].ndim, e = out[0].ndim;
+  if (d < 2 || e < 2 || in[0].dtype != KW_FLOAT32 || out[0].dtype != KW_FLOAT32) return 1;
+  const int64_t H = in[0].shape[d - 2], W = in[0].shape[d - 1], OH = out[0].shape[e - 2], OW = out[0].shape[e - 1];
   const int64_t KH = H - OH + 1, KW = W - OW + 1;
   if (KH < 1 || KW < 1) return 2;
   int64_t planes = 1;

@@ -1,10 +1,10 @@
 // g++ -O3 -march=native -shared -fPIC 5_registers.cpp -o registers.so
 //
-// Change: no buffer at all. A band of BAND output rows advances along x a vector at a time; each input row's KW-tap sum
-// lives in a register and is added to every output row of the band that needs it.
-// Work: KH + KW * (BAND + KH - 1) / BAND = 7.5 a pixel for 3x3 and 4 rows, more adds than the tiles, but no sum is
-// stored and loaded again: 4.5 loads and 1 store a pixel where the tiles do 6.2 and 2.1.
-// The last vector of a row is moved back so that it ends with the row: no scalar tail once a row holds a vector.
+// Change: no buffer at all. A band of BAND output rows advances along x a vector at a time; each input row's
+// KW-tap sum lives in a register and is added to every output row of the band that needs it. Work: KH + KW * (BAND
+// + KH - 1) / BAND = 7.5 a pixel for 3x3 and 4 rows, more adds than the tiles, but no sum is stored and loaded
+// again: 4.5 loads and 1 store a pixel where the tiles do 6.2 and 2.1. The last vector of a row is moved back so
+// that it ends with the row: no scalar tail once a row holds a vector.
 #include "kernelwright.h"
 #ifndef BAND
 #define BAND 4
@@ -57,9 +57,9 @@ template <int ROWS> static void dispatch(const Plane &p, int64_t r) {
 }
 
 extern "C" int kw_run(const kw_tensor *in, kw_tensor *out, const kw_scalar *, kw_workspace *, kw_stream) {
-  const int d = in[0].ndim;
-  if (d < 2 || in[0].dtype != KW_FLOAT32 || out[0].dtype != KW_FLOAT32) return 1;
-  const int64_t H = in[0].shape[d - 2], W = in[0].shape[d - 1], OH = out[0].shape[d - 2], OW = out[0].shape[d - 1];
+  const int d = in[0].ndim, e = out[0].ndim;
+  if (d < 2 || e < 2 || in[0].dtype != KW_FLOAT32 || out[0].dtype != KW_FLOAT32) return 1;
+  const int64_t H = in[0].shape[d - 2], W = in[0].shape[d - 1], OH = out[0].shape[e - 2], OW = out[0].shape[e - 1];
   const int64_t KH = H - OH + 1, KW = W - OW + 1;
   if (KH < 1 || KW < 1) return 2;
   int64_t planes = 1;

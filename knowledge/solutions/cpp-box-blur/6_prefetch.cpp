@@ -1,9 +1,9 @@
 // g++ -O3 -march=native -shared -fPIC 6_prefetch.cpp -o prefetch.so
 //
-// Change: while a band is computed, the lines that the next band will read *and write* are asked for. A row of a large
-// image is a page of its own, so the hardware prefetcher starts anew at every row, and each store waits for its line to
-// be fetched for ownership. One prefetch a vector and row hides both.
-// Work as before: 7.5 a pixel for 3x3 and bands of 4 rows.
+// Change: while a band is computed, the lines that the next band will read *and write* are asked for. A row of a
+// large image is a page of its own, so the hardware prefetcher starts anew at every row, and each store waits for
+// its line to be fetched for ownership. One prefetch a vector and row hides both. Work as before: 7.5 a pixel for
+// 3x3 and bands of 4 rows.
 #include "kernelwright.h"
 #ifndef BAND
 #define BAND 4
@@ -63,9 +63,9 @@ template <int ROWS> static void dispatch(const Plane &p, int64_t r) {
 }
 
 extern "C" int kw_run(const kw_tensor *in, kw_tensor *out, const kw_scalar *, kw_workspace *, kw_stream) {
-  const int d = in[0].ndim;
-  if (d < 2 || in[0].dtype != KW_FLOAT32 || out[0].dtype != KW_FLOAT32) return 1;
-  const int64_t H = in[0].shape[d - 2], W = in[0].shape[d - 1], OH = out[0].shape[d - 2], OW = out[0].shape[d - 1];
+  const int d = in[0].ndim, e = out[0].ndim;
+  if (d < 2 || e < 2 || in[0].dtype != KW_FLOAT32 || out[0].dtype != KW_FLOAT32) return 1;
+  const int64_t H = in[0].shape[d - 2], W = in[0].shape[d - 1], OH = out[0].shape[e - 2], OW = out[0].shape[e - 1];
   const int64_t KH = H - OH + 1, KW = W - OW + 1;
   if (KH < 1 || KW < 1) return 2;
   int64_t planes = 1;

@@ -1,7 +1,8 @@
 // g++ -O3 -march=native -fopenmp -shared -fPIC 7_threads.cpp -o threads.so
 //
-// Change: bands of all planes go to as many threads as the caller lends, in contiguous runs so that a thread's next band
-// is the one it prefetched. With one thread this is the former rung. Memory bandwidth, not work, sets what it buys.
+// Change: bands of all planes go to as many threads as the caller lends, in contiguous runs so that a thread's
+// next band is the one it prefetched. With one thread this is the former rung. Memory bandwidth, not work, sets
+// what it buys.
 #include "kernelwright.h"
 #ifndef BAND
 #define BAND 4
@@ -61,9 +62,9 @@ template <int ROWS> static void dispatch(const Plane &p, int64_t r) {
 }
 
 extern "C" int kw_run(const kw_tensor *in, kw_tensor *out, const kw_scalar *, kw_workspace *ws, kw_stream) {
-  const int d = in[0].ndim;
-  if (d < 2 || in[0].dtype != KW_FLOAT32 || out[0].dtype != KW_FLOAT32) return 1;
-  const int64_t H = in[0].shape[d - 2], W = in[0].shape[d - 1], OH = out[0].shape[d - 2], OW = out[0].shape[d - 1];
+  const int d = in[0].ndim, e = out[0].ndim;
+  if (d < 2 || e < 2 || in[0].dtype != KW_FLOAT32 || out[0].dtype != KW_FLOAT32) return 1;
+  const int64_t H = in[0].shape[d - 2], W = in[0].shape[d - 1], OH = out[0].shape[e - 2], OW = out[0].shape[e - 1];
   const int64_t KH = H - OH + 1, KW = W - OW + 1;
   if (KH < 1 || KW < 1) return 2;
   int64_t planes = 1;

@@ -1,8 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 2_padded_rows.cpp -o padded_rows.so
 //
-// Change: the image is copied once with its border of zeros, so no tap needs a test, and the loop over a row of output
-// becomes the innermost: the compiler makes vectors of it, each weight a broadcast. Every tap still loads and stores the
-// whole row of partial sums: three memory operations for one FMA.
+// Change: the image is copied once with its border of zeros, so no tap needs a test, and the loop over a row of
+// output becomes the innermost: the compiler makes vectors of it, each weight a broadcast. Every tap still loads
+// and stores the whole row of partial sums: three memory operations for one FMA.
 #include "kernelwright.h"
 #include <cstdlib>
 #include <cstring>

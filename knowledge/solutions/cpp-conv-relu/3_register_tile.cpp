@@ -1,9 +1,9 @@
 // g++ -O3 -march=native -shared -fPIC 3_register_tile.cpp -o register_tile.so
 //
-// Change: a tile of OCB output channels x PV vectors of pixels lives in registers through the whole sum over input channels
-// and taps. A tap loads PV vectors of pixels and OCB weights for OCB * PV multiply-adds: 11 loads for 24 with 8 x 3, so the
-// FMA units set the pace. The padded image is taken as one long row, so tiles ignore where rows end; kw_prepare puts the
-// weights in the order in which they are read.
+// Change: a tile of OCB output channels x PV vectors of pixels lives in registers through the whole sum over input
+// channels and taps. A tap loads PV vectors of pixels and OCB weights for OCB * PV multiply-adds: 11 loads for 24
+// with 8 x 3, so the FMA units set the pace. The padded image is taken as one long row, so tiles ignore where rows
+// end; kw_prepare puts the weights in the order in which they are read.
 #include "kernelwright.h"
 #include <cstdlib>
 #include <cstring>

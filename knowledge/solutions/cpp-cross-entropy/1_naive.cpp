@@ -1,7 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 1_naive.cpp -o naive.so
 //
-// Cross entropy of logits [rows, classes] with class indices: log(sum(exp(x - max))) + max - x[target], three scalar steps a
-// row with the C library's exp. No probability is stored, which eager torch does for every class.
+// Cross entropy of logits [rows, classes] with class indices: log(sum(exp(x - max))) + max - x[target], three
+// scalar steps a row with the C library's exp. No probability is stored, which eager torch does for every class.
 #include "kernelwright.h"
 #include <cmath>
 /* reduction: 0 none, one loss a row; 1 mean over rows that are not ignored; 2 sum */

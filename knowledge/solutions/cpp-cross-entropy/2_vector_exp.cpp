@@ -1,7 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 2_vector_exp.cpp -o vector_exp.so
 //
-// Change: maximum and exp on whole vectors with independent accumulators. exp is n ln 2 + r, a polynomial of degree 5 for
-// e^r (minimax, relative error 9.2e-8) and n added to the exponent bits; below -87 it is 0.
+// Change: maximum and exp on whole vectors with independent accumulators. exp is n ln 2 + r, a polynomial of
+// degree 5 for e^r (minimax, relative error 9.2e-8) and n added to the exponent bits; below -87 it is 0.
 #include "kernelwright.h"
 #include <cmath>
 /* reduction: 0 none, one loss a row; 1 mean over rows that are not ignored; 2 sum */

@@ -1,8 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 3_blocks.cpp -o blocks.so
 //
-// Change: one pass over memory. The maximum is taken a block of BLOCK floats at a time, right before the block's exp while it
-// is in the first-level cache; when a block raises it, the sum so far is scaled down (online softmax, Milakov and
-// Gimelshein, arXiv:1805.02867). Input AHEAD floats further on is asked for meanwhile.
+// Change: one pass over memory. The maximum is taken a block of BLOCK floats at a time, right before the block's
+// exp while it is in the first-level cache; when a block raises it, the sum so far is scaled down (online softmax,
+// Milakov and Gimelshein, arXiv:1805.02867). Input AHEAD floats further on is asked for meanwhile.
 #include "kernelwright.h"
 #include <cfloat>
 #include <cmath>

@@ -1,7 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 1_naive.cpp -o naive.so
 //
-// Running sum over one axis, in double as torch does it: each addition waits for the one before, and along an inner axis
-// every step lands on another cache line.
+// Running sum over one axis, in double as torch does it: each addition waits for the one before, and along an
+// inner axis every step lands on another cache line.
 #include "kernelwright.h"
 #ifndef AXIS
 #define AXIS -1

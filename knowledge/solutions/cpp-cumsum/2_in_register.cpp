@@ -1,8 +1,9 @@
 // g++ -O3 -march=native -shared -fPIC 2_in_register.cpp -o in_register.so
 //
-// Change: sixteen running sums at once inside a vector register (four shifts and adds, Hillis and Steele 1986). From vector
-// to vector only the total is carried, as a double: one addition of four cycles for sixteen floats, and the rounding
-// error does not grow with the length of the row. Without AVX-512 the scan within a vector is a scalar loop.
+// Change: sixteen running sums at once inside a vector register (four shifts and adds, Hillis and Steele 1986).
+// From vector to vector only the total is carried, as a double: one addition of four cycles for sixteen floats,
+// and the rounding error does not grow with the length of the row. Without AVX-512 the scan within a vector is a
+// scalar loop.
 #include "kernelwright.h"
 #if defined(__AVX512F__)
 #include <immintrin.h>

@@ -1,7 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 1_naive.cpp -o naive.so
 //
-// Depthwise convolution (every channel has its own window), stride 1, any window and padding, with or without bias: the
-// definition, with a test for the border at every tap.
+// Depthwise convolution (every channel has its own window), stride 1, any window and padding, with or without
+// bias: the definition, with a test for the border at every tap.
 #include "kernelwright.h"
 
 /* Everything is read off the shapes: stride and dilation are 1, padding is what makes the output as large as it is. */

@@ -1,7 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 2_padded_plane.cpp -o padded_plane.so
 //
-// Change: a plane is copied once with its border of zeros into a buffer that the cache holds, so no tap needs a test and the
-// loop along a row can be made into vectors by the compiler. For 3x3 the nine taps are one expression.
+// Change: a plane is copied once with its border of zeros into a buffer that the cache holds, so no tap needs a
+// test and the loop along a row can be made into vectors by the compiler. For 3x3 the nine taps are one
+// expression.
 #include "kernelwright.h"
 #include <cstdlib>
 #include <cstring>

@@ -1,7 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 3_row_bands.cpp -o row_bands.so
 //
-// Change: BAND output rows advance together, a vector at a time. An input vector is loaded once for all taps of the band that
-// need it: 18 loads for 36 multiply-adds with four rows, instead of one each. The end of a row is a masked store.
+// Change: BAND output rows advance together, a vector at a time. An input vector is loaded once for all taps of
+// the band that need it: 18 loads for 36 multiply-adds with four rows, instead of one each. The end of a row is a
+// masked store.
 #include "kernelwright.h"
 #include <cstdlib>
 #include <cstring>

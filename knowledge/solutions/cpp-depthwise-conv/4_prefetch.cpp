@@ -1,7 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 4_prefetch.cpp -o prefetch.so
 //
-// Change: while a plane is worked on in cache, the next plane's lines and, for ownership, the output lines one band ahead are
-// asked for: copying and computing alternate, and neither leaves the hardware prefetcher a long stream.
+// Change: while a plane is worked on in cache, the next plane's lines and, for ownership, the output lines one
+// band ahead are asked for: copying and computing alternate, and neither leaves the hardware prefetcher a long
+// stream.
 #include "kernelwright.h"
 #include <cstdlib>
 #include <cstring>
@@ -68,7 +69,8 @@ static inline void put(float *d, vf v, int64_t lanes) {
 #endif
 }
 
-template <int ROWS> static void band(const Shape &s, const float *x, const float *w, float bias, float *y, const float *next) {
+template <int ROWS> static
+void band(const Shape &s, const float *x, const float *w, float bias, float *y, const float *next) {
   const int64_t P = s.W + 2 * s.pw;
   for (int64_t c = 0; c < s.OW; c += VL) {
     vf acc[ROWS];

@@ -1,7 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 2_vector_sums.cpp -o vector_sums.so
 //
-// Change: the squares are summed in vectors with four accumulators, and one division a row replaces one an element. The
-// second loop finds the row in the first-level cache.
+// Change: the squares are summed in vectors with four accumulators, and one division a row replaces one an
+// element. The second loop finds the row in the first-level cache.
 #include "kernelwright.h"
 #include <cmath>
 #if defined(__AVX512F__)

@@ -1,7 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 3_prefetch.cpp -o prefetch.so
 //
-// Change: the first loop asks for input AHEAD floats further on (into the next row), the second for the output lines it will
-// write, for ownership.
+// Change: the first loop asks for input AHEAD floats further on (into the next row), the second for the output
+// lines it will write, for ownership.
 #include "kernelwright.h"
 #include <cmath>
 #if defined(__AVX512F__)

@@ -1,6 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 1_naive.cpp -o naive.so
 //
-// Layer normalisation over the trailing axes that the weight spans: mean, variance and result in three scalar loops.
+// Layer normalisation over the trailing axes that the weight spans: mean, variance and result in three scalar
+// loops.
 #include "kernelwright.h"
 #include <cmath>
 #ifndef EPS

@@ -1,8 +1,9 @@
 // g++ -O3 -march=native -shared -fPIC 2_vector_sums.cpp -o vector_sums.so
 //
-// Change: the two sums run in float vectors with four independent accumulators, folded once a row; without them the
-// compiler must add in source order, one addition every four cycles. The variance is still taken around the mean (two
-// passes over a row in cache), so a large common offset does not cancel.
+// Change: the two sums run in float vectors with four independent accumulators, folded once a row; without them
+// the compiler must add in source order, one addition every four cycles. The variance is still taken around the
+// mean (two passes over a row in cache), and the second pass corrects the mean: a large common offset does not
+// cancel.
 #include "kernelwright.h"
 #include <cmath>
 #ifndef EPS
@@ -34,21 +35,30 @@ static float sum_of(const float *x, int64_t n) {
   return fold_sum(a[0] + a[1] + (a[2] + a[3])) + tail;
 }
 
-static float squares_around(const float *x, int64_t n, float mean) {
-  vf a[4] = {};
+struct Sums { float first, second; };
+
+/* Sums of d and d^2, d = x - around. Where `around` is nearly the mean, the first corrects what rounding left of it. */
+static Sums sums_around(const float *x, int64_t n, float around) {
+  vf a[4] = {}, b[4] = {};
   int64_t i = 0;
   for (; i + 4 * VL <= n; i += 4 * VL)
     for (int k = 0; k < 4; k++) {
-      const vf d = *(const vf *)(x + i + k * VL) - mean;
-      a[k] += d * d;
+      const vf d = *(const vf *)(x + i + k * VL) - around;
+      a[k] += d;
+      b[k] += d * d;
     }
   for (; i + VL <= n; i += VL) {
-    const vf d = *(const vf *)(x + i) - mean;
-    a[0] += d * d;
+    const vf d = *(const vf *)(x + i) - around;
+    a[0] += d;
+    b[0] += d * d;
   }
-  float tail = 0;
-  for (; i < n; i++) tail += (x[i] - mean) * (x[i] - mean);
-  return fold_sum(a[0] + a[1] + (a[2] + a[3])) + tail;
+  Sums tail = {0, 0};
+  for (; i < n; i++) {
+    const float d = x[i] - around;
+    tail.first += d;
+    tail.second += d * d;
+  }
+  return {fold_sum(a[0] + a[1] + (a[2] + a[3])) + tail.first, fold_sum(b[0] + b[1] + (b[2] + b[3])) + tail.second};
 }
 
 extern "C" int kw_run(const kw_tensor *in, kw_tensor *out, const kw_scalar *, kw_workspace *ws, kw_stream) {
@@ -59,8 +69,9 @@ extern "C" int kw_run(const kw_tensor *in, kw_tensor *out, const kw_scalar *, kw
     const float *x = (const float *)in[0].data + r * n;
     float *__restrict y = (float *)out[0].data + r * n;
     const float mean = sum_of(x, n) / (float)n;
-    const float scale = 1.0f / sqrtf(squares_around(x, n, mean) / (float)n + (float)EPS);
-    for (int64_t i = 0; i < n; i++) y[i] = (x[i] - mean) * scale * weight[i] + bias[i];
+    const Sums sums = sums_around(x, n, mean);
+    const float rest = sums.first / (float)n, scale = 1.0f / sqrtf(sums.second / (float)n - rest * rest + (float)EPS);
+    for (int64_t i = 0; i < n; i++) y[i] = (x[i] - mean - rest) * scale * weight[i] + bias[i];
   }
   return 0;
 }

@@ -1,8 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 3_blocks.cpp -o blocks.so
 //
-// Change: mean and variance are taken a block of BLOCK floats at a time, while it is in the first-level cache, and merged
-// by the formula of Chan, Golub and LeVeque. A row of any length crosses the memory border twice (statistics, result)
-// instead of three times, and block sums of long rows keep their accuracy.
+// Change: mean and variance are taken a block of BLOCK floats at a time, while it is in the first-level cache, and
+// merged by the formula of Chan, Golub and LeVeque. A row of any length crosses the memory border twice
+// (statistics, result) instead of three times, and block sums of long rows keep their accuracy.
 #include "kernelwright.h"
 #include <cmath>
 #ifndef EPS
@@ -37,21 +37,30 @@ static float sum_of(const float *x, int64_t n) {
   return fold_sum(a[0] + a[1] + (a[2] + a[3])) + tail;
 }
 
-static float squares_around(const float *x, int64_t n, float mean) {
-  vf a[4] = {};
+struct Sums { float first, second; };
+
+/* Sums of d and d^2, d = x - around. Where `around` is nearly the mean, the first corrects what rounding left of it. */
+static Sums sums_around(const float *x, int64_t n, float around) {
+  vf a[4] = {}, b[4] = {};
   int64_t i = 0;
   for (; i + 4 * VL <= n; i += 4 * VL)
     for (int k = 0; k < 4; k++) {
-      const vf d = *(const vf *)(x + i + k * VL) - mean;
-      a[k] += d * d;
+      const vf d = *(const vf *)(x + i + k * VL) - around;
+      a[k] += d;
+      b[k] += d * d;
     }
   for (; i + VL <= n; i += VL) {
-    const vf d = *(const vf *)(x + i) - mean;
-    a[0] += d * d;
+    const vf d = *(const vf *)(x + i) - around;
+    a[0] += d;
+    b[0] += d * d;
   }
-  float tail = 0;
-  for (; i < n; i++) tail += (x[i] - mean) * (x[i] - mean);
-  return fold_sum(a[0] + a[1] + (a[2] + a[3])) + tail;
+  Sums tail = {0, 0};
+  for (; i < n; i++) {
+    const float d = x[i] - around;
+    tail.first += d;
+    tail.second += d * d;
+  }
+  return {fold_sum(a[0] + a[1] + (a[2] + a[3])) + tail.first, fold_sum(b[0] + b[1] + (b[2] + b[3])) + tail.second};
 }
 
 struct Moments { double n, mean, squares; };
@@ -67,7 +76,9 @@ static Moments moments(const float *x, int64_t n) {
   for (int64_t i = 0; i < n; i += BLOCK) {
     const int64_t m = n - i < BLOCK ? n - i : BLOCK;
     const float mean = sum_of(x + i, m) / (float)m;
-    const Moments part = {(double)m, mean, squares_around(x + i, m, mean)};
+    const Sums sums = sums_around(x + i, m, mean);
+    const double rest = (double)sums.first / (double)m;
+    const Moments part = {(double)m, mean + rest, sums.second - rest * sums.first};
     all = i ? together(all, part) : part;
   }
   return all;
@@ -81,8 +92,9 @@ extern "C" int kw_run(const kw_tensor *in, kw_tensor *out, const kw_scalar *, kw
     const float *x = (const float *)in[0].data + r * n;
     float *__restrict y = (float *)out[0].data + r * n;
     const Moments m = moments(x, n);
-    const float mean = (float)m.mean, scale = (float)(1.0 / sqrt(m.squares / m.n + EPS));
-    for (int64_t i = 0; i < n; i++) y[i] = (x[i] - mean) * scale * weight[i] + bias[i];
+    const float mean = (float)m.mean, rest = (float)(m.mean - mean);
+    const float scale = (float)(1.0 / sqrt(m.squares / m.n + EPS));
+    for (int64_t i = 0; i < n; i++) y[i] = (x[i] - mean - rest) * scale * weight[i] + bias[i];
   }
   return 0;
 }

@@ -1,8 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 4_prefetch.cpp -o prefetch.so
 //
-// Change: the first pass asks for input AHEAD floats further on (rows follow each other, so this reaches into the next
-// row), the last pass for the output lines it will write, for ownership.
-// Folding a vector to its sum uses the shuffles of AVX-512 where they exist; it happens twice a row and shows in short rows.
+// Change: the first pass asks for input AHEAD floats further on (rows follow each other, so this reaches into the
+// next row), the last pass for the output lines it will write, for ownership. Folding a vector to its sum uses the
+// shuffles of AVX-512 where they exist; it happens twice a row and shows in short rows.
 #include "kernelwright.h"
 #include <cmath>
 #if defined(__AVX512F__)
@@ -50,21 +50,30 @@ static float sum_of(const float *x, int64_t n) {
   return fold_sum(a[0] + a[1] + (a[2] + a[3])) + tail;
 }
 
-static float squares_around(const float *x, int64_t n, float mean) {
-  vf a[4] = {};
+struct Sums { float first, second; };
+
+/* Sums of d and d^2, d = x - around. Where `around` is nearly the mean, the first corrects what rounding left of it. */
+static Sums sums_around(const float *x, int64_t n, float around) {
+  vf a[4] = {}, b[4] = {};
   int64_t i = 0;
   for (; i + 4 * VL <= n; i += 4 * VL)
     for (int k = 0; k < 4; k++) {
-      const vf d = *(const vf *)(x + i + k * VL) - mean;
-      a[k] += d * d;
+      const vf d = *(const vf *)(x + i + k * VL) - around;
+      a[k] += d;
+      b[k] += d * d;
     }
   for (; i + VL <= n; i += VL) {
-    const vf d = *(const vf *)(x + i) - mean;
-    a[0] += d * d;
+    const vf d = *(const vf *)(x + i) - around;
+    a[0] += d;
+    b[0] += d * d;
   }
-  float tail = 0;
-  for (; i < n; i++) tail += (x[i] - mean) * (x[i] - mean);
-  return fold_sum(a[0] + a[1] + (a[2] + a[3])) + tail;
+  Sums tail = {0, 0};
+  for (; i < n; i++) {
+    const float d = x[i] - around;
+    tail.first += d;
+    tail.second += d * d;
+  }
+  return {fold_sum(a[0] + a[1] + (a[2] + a[3])) + tail.first, fold_sum(b[0] + b[1] + (b[2] + b[3])) + tail.second};
 }
 
 struct Moments { double n, mean, squares; };
@@ -80,7 +89,9 @@ static Moments moments(const float *x, int64_t n) {
   for (int64_t i = 0; i < n; i += BLOCK) {
     const int64_t m = n - i < BLOCK ? n - i : BLOCK;
     const float mean = sum_of(x + i, m) / (float)m;
-    const Moments part = {(double)m, mean, squares_around(x + i, m, mean)};
+    const Sums sums = sums_around(x + i, m, mean);
+    const double rest = (double)sums.first / (double)m;
+    const Moments part = {(double)m, mean + rest, sums.second - rest * sums.first};
     all = i ? together(all, part) : part;
   }
   return all;
@@ -94,14 +105,15 @@ extern "C" int kw_run(const kw_tensor *in, kw_tensor *out, const kw_scalar *, kw
     const float *x = (const float *)in[0].data + r * n;
     float *__restrict y = (float *)out[0].data + r * n;
     const Moments m = moments(x, n);
-    const float mean = (float)m.mean, scale = (float)(1.0 / sqrt(m.squares / m.n + EPS));
+    const float mean = (float)m.mean, rest = (float)(m.mean - mean);
+    const float scale = (float)(1.0 / sqrt(m.squares / m.n + EPS));
     int64_t i = 0;
     for (; i + VL <= n; i += VL) {
       if (AHEAD > 0) __builtin_prefetch(y + i + AHEAD, 1);
       const vf w = *(const vf *)(weight + i) * scale;
-      *(vf *)(y + i) = (*(const vf *)(x + i) - mean) * w + *(const vf *)(bias + i);
+      *(vf *)(y + i) = (*(const vf *)(x + i) - mean - rest) * w + *(const vf *)(bias + i);
     }
-    for (; i < n; i++) y[i] = (x[i] - mean) * scale * weight[i] + bias[i];
+    for (; i < n; i++) y[i] = (x[i] - mean - rest) * scale * weight[i] + bias[i];
   }
   return 0;
 }

@@ -1,7 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 1_naive.cpp -o naive.so
 //
-// relu(x @ weight.T + bias) with x [..., K], weight [N, K], bias [N]: a dot product for every result. Both operands are
-// read along K, but the additions of one dot product wait for each other.
+// relu(x @ weight.T + bias) with x [..., K], weight [N, K], bias [N]: a dot product for every result. Both
+// operands are read along K, but the additions of one dot product wait for each other.
 #include "kernelwright.h"
 #ifndef RELU
 #define RELU 1

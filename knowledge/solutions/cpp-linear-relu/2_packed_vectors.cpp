@@ -1,8 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 2_packed_vectors.cpp -o packed_vectors.so
 //
-// Change: kw_prepare transposes the weight once into panels of 16 outputs, [N / 16][K][16], padded with zeros. A vector then
-// holds 16 neighbouring outputs: no sum across lanes, and x is one broadcast for sixteen multiplications.
-// Two loads for every FMA still make the load ports the limit.
+// Change: kw_prepare transposes the weight once into panels of 16 outputs, [N / 16][K][16], padded with zeros. A
+// vector then holds 16 neighbouring outputs: no sum across lanes, and x is one broadcast for sixteen
+// multiplications. Two loads for every FMA still make the load ports the limit.
 #include "kernelwright.h"
 #include <cstdlib>
 #ifndef RELU

@@ -1,8 +1,9 @@
 // g++ -O3 -march=native -shared -fPIC 3_register_tile.cpp -o register_tile.so
 //
-// Change: a tile of MR rows x NV vectors of outputs lives in registers through the whole sum over K. One step in k loads NV
-// vectors and MR broadcasts for MR * NV multiply-adds; with 6 x 4 that is 10 loads for 24 of them, so the two FMA units set
-// the pace. The packed weight has panels of NV * 16 outputs. Rows beyond the last repeat it and are not stored.
+// Change: a tile of MR rows x NV vectors of outputs lives in registers through the whole sum over K. One step in k
+// loads NV vectors and MR broadcasts for MR * NV multiply-adds; with 6 x 4 that is 10 loads for 24 of them, so the
+// two FMA units set the pace. The packed weight has panels of NV * 16 outputs. Rows beyond the last repeat it and
+// are not stored.
 #include "kernelwright.h"
 #include <cstdlib>
 #ifndef RELU

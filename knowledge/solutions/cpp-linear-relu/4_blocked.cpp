@@ -1,8 +1,9 @@
 // g++ -O3 -march=native -shared -fPIC 4_blocked.cpp -o blocked.so
 //
-// Change: K is cut into shares of KC, so that a share of a panel (KC x 64 floats, 512 KiB at 2048) stays in the second-level
-// cache however long K is; partial sums then go through y once a share. And the MR rows that the next tile reads, which
-// lie behind this tile's, are asked for at one line a step: rows of x are short streams that no hardware prefetcher follows.
+// Change: K is cut into shares of KC, so that a share of a panel (KC x 64 floats, 512 KiB at 2048) stays in the
+// second-level cache however long K is; partial sums then go through y once a share. And the MR rows that the next
+// tile reads, which lie behind this tile's, are asked for at one line a step: rows of x are short streams that no
+// hardware prefetcher follows.
 #include "kernelwright.h"
 #include <cstdlib>
 #ifndef RELU

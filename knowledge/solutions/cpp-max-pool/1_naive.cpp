@@ -1,7 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 1_naive.cpp -o naive.so
 //
-// Largest value of each KH x KW window, strides SH, SW, padding PH, PW (never the largest): window by window, with a test for the border at
-// every tap.
+// Largest value of each KH x KW window, strides SH, SW, padding PH, PW (never the largest): window by window, with
+// a test for the border at every tap.
 #include "kernelwright.h"
 #include <cmath>
 #ifndef KH

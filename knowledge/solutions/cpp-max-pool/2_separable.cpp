@@ -1,7 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 2_separable.cpp -o separable.so
 //
-// Change: first down the window's rows, whole rows at a time into a buffer with its border set once, then along it. KH + KW
-// steps instead of KH * KW, no test at a tap, and the first half is plain vector code for the compiler.
+// Change: first down the window's rows, whole rows at a time into a buffer with its border set once, then along
+// it. KH + KW steps instead of KH * KW, no test at a tap, and the first half is plain vector code for the
+// compiler.
 #include "kernelwright.h"
 #include <cmath>
 #include <cstdlib>

@@ -1,6 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 1_naive.cpp -o naive.so
 //
-// total = x + residual; y = total / sqrt(mean(total^2) + EPS) * weight: one scalar loop an operator, as eager torch does it.
+// total = x + residual; y = total / sqrt(mean(total^2) + EPS) * weight: one scalar loop an operator, as eager
+// torch does it.
 #include "kernelwright.h"
 #include <cmath>
 #ifndef EPS

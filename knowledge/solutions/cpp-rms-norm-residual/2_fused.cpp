@@ -1,7 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 2_fused.cpp -o fused.so
 //
-// Change: the addition and the sum of squares are one pass in vectors with four accumulators; the total is stored once and
-// read back from the first-level cache for the result.
+// Change: the addition and the sum of squares are one pass in vectors with four accumulators; the total is stored
+// once and read back from the first-level cache for the result.
 #include "kernelwright.h"
 #include <cmath>
 #if defined(__AVX512F__)

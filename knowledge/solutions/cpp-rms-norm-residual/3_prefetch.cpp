@@ -1,7 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 3_prefetch.cpp -o prefetch.so
 //
-// Change: both inputs and, for ownership, both outputs are asked for AHEAD floats before they are used. Rows follow each
-// other in memory, so the last of a row reaches into the next.
+// Change: both inputs and, for ownership, both outputs are asked for AHEAD floats before they are used. Rows
+// follow each other in memory, so the last of a row reaches into the next.
 #include "kernelwright.h"
 #include <cmath>
 #if defined(__AVX512F__)

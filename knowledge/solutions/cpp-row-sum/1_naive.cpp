@@ -1,6 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 1_naive.cpp -o naive.so
 //
-// Sum (or mean) over one axis: a scalar loop for every result. Its additions depend on each other, four cycles apiece.
+// Sum (or mean) over one axis: a scalar loop for every result. Its additions depend on each other, four cycles
+// apiece.
 #include "kernelwright.h"
 #ifndef AXIS
 #define AXIS -1 /* the axis that is summed */

@@ -1,7 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 2_one_vector.cpp -o one_vector.so
 //
-// Change: sixteen sums a lane each in one vector, folded once a row; over an inner axis whole vectors of columns are summed.
-// The chain of dependent additions is as long a step, but each does sixteen floats.
+// Change: sixteen sums a lane each in one vector, folded once a row; over an inner axis whole vectors of columns
+// are summed. The chain of dependent additions is as long a step, but each does sixteen floats.
 #include "kernelwright.h"
 #if defined(__AVX512F__)
 #include <immintrin.h>

@@ -1,7 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 3_accumulators.cpp -o accumulators.so
 //
-// Change: eight independent vectors of sums, so that the four cycles of an addition overlap; columns go in groups of four
-// vectors. It also shortens the sums, and with them the rounding error.
+// Change: eight independent vectors of sums, so that the four cycles of an addition overlap; columns go in groups
+// of four vectors. It also shortens the sums, and with them the rounding error.
 #include "kernelwright.h"
 #if defined(__AVX512F__)
 #include <immintrin.h>

@@ -1,6 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 4_prefetch.cpp -o prefetch.so
 //
-// Change: lines AHEAD floats further on are asked for. The hardware prefetcher stops at every page of 4 KiB; this does not.
+// Change: lines AHEAD floats further on are asked for. The hardware prefetcher stops at every page of 4 KiB; this
+// does not.
 #include "kernelwright.h"
 #if defined(__AVX512F__)
 #include <immintrin.h>

@@ -1,6 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 1_naive.cpp -o naive.so
 //
-// Softmax over the last axis, any rank: three scalar loops a row (maximum, exp and sum, divide) and the C library's exp.
+// Softmax over the last axis, any rank: three scalar loops a row (maximum, exp and sum, divide) and the C
+// library's exp.
 #include "kernelwright.h"
 #include <cmath>
 

@@ -1,8 +1,9 @@
 // g++ -O3 -march=native -shared -fPIC 2_vector_exp.cpp -o vector_exp.so
 //
-// Change: exp as a polynomial on whole vectors. x = n ln 2 + r with |r| <= ln 2 / 2; e^r by a polynomial of degree 5
-// (minimax for the relative error, 9.2e-8, e^0 = 1 exactly), 2^n by adding n to the exponent bits. Arguments below -87
-// give 0 instead of a denormal number. Maximum and sum are kept a lane each and folded once a row; tails are scalar.
+// Change: exp as a polynomial on whole vectors. x = n ln 2 + r with |r| <= ln 2 / 2; e^r by a polynomial of degree
+// 5 (minimax for the relative error, 9.2e-8, e^0 = 1 exactly), 2^n by adding n to the exponent bits. Arguments
+// below -87 give 0 instead of a denormal number. Maximum and sum are kept a lane each and folded once a row; tails
+// are scalar.
 #include "kernelwright.h"
 #include <cmath>
 #define VL 16

@@ -1,7 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 3_unrolled.cpp -o unrolled.so
 //
-// Change: several independent accumulators (four for the maximum, two for exp and sum), so that a chain of dependent
-// operations no longer sets the pace; tails run through the same vector code, padded with -inf, instead of scalar exp.
+// Change: several independent accumulators (four for the maximum, two for exp and sum), so that a chain of
+// dependent operations no longer sets the pace; tails run through the same vector code, padded with -inf, instead
+// of scalar exp.
 #include "kernelwright.h"
 #include <cmath>
 #define VL 16

@@ -1,9 +1,9 @@
 // g++ -O3 -march=native -shared -fPIC 4_blocks.cpp -o blocks.so
 //
-// Change: the maximum is taken a block of BLOCK floats at a time, right before the block's exp while it is still in the
-// first-level cache, and the blocks are brought to the row's maximum in the scaling pass ("online" softmax, Milakov and
-// Gimelshein, arXiv:1805.02867). A row crosses the memory border once instead of twice, and reading the next block
-// overlaps with the exp of this one.
+// Change: the maximum is taken a block of BLOCK floats at a time, right before the block's exp while it is still
+// in the first-level cache, and the blocks are brought to the row's maximum in the scaling pass ("online" softmax,
+// Milakov and Gimelshein, arXiv:1805.02867). A row crosses the memory border once instead of twice, and reading
+// the next block overlaps with the exp of this one.
 #include "kernelwright.h"
 #include <cfloat>
 #include <cmath>

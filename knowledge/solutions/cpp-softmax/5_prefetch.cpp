@@ -1,7 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 5_prefetch.cpp -o prefetch.so
 //
-// Change: each block asks for what lies AHEAD: input lines in the maximum pass, output lines, for ownership, in the exp
-// pass. Rows follow each other in memory, so this runs on into the next row; past the end it does no harm.
+// Change: each block asks for what lies AHEAD: input lines in the maximum pass, output lines, for ownership, in
+// the exp pass. Rows follow each other in memory, so this runs on into the next row; past the end it does no harm.
 #include "kernelwright.h"
 #include <cfloat>
 #include <cmath>

@@ -1,8 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 6_stream.cpp -o stream.so
 //
-// Change: long rows keep their exps in a private row buffer and write the scaled result once, with stores that bypass the
-// caches. The output's lines are then neither fetched for ownership nor written twice. Short rows stay as they were:
-// streaming them costs more than it saves while the output still fits a cache.
+// Change: long rows keep their exps in a private row buffer and write the scaled result once, with stores that
+// bypass the caches. The output's lines are then neither fetched for ownership nor written twice. Short rows stay
+// as they were: streaming them costs more than it saves while the output still fits a cache.
 #include "kernelwright.h"
 #include <cfloat>
 #include <cmath>

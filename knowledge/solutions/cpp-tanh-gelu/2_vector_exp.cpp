@@ -1,7 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 2_vector_exp.cpp -o vector_exp.so
 //
-// Change: no tanh. 0.5 x (1 + tanh u) is x / (1 + e^-2u): one exp and one division, both on whole vectors, the exp a
-// polynomial of degree 5 (minimax, relative error 9.2e-8). The division also ends the cancellation of 1 + tanh u near -1.
+// Change: no tanh. 0.5 x (1 + tanh u) is x / (1 + e^-2u): one exp and one division, both on whole vectors, the exp
+// a polynomial of degree 5 (minimax, relative error 9.2e-8). The division also ends the cancellation of 1 + tanh u
+// near -1.
 #include "kernelwright.h"
 #ifndef CUBIC
 #define CUBIC 0.044715f

@@ -1,8 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 4_reciprocal.cpp -o reciprocal.so
 //
-// Change: fewer vector operations, 22 instead of 30. log2(e) goes into the cubic's coefficients, so that 2^w needs no
-// reduction by ln 2; both ends are clamped instead of masked; the division (16 cycles a vector on one port) becomes the
-// 14-bit reciprocal and one Newton step.
+// Change: fewer vector operations, 22 instead of 30. log2(e) goes into the cubic's coefficients, so that 2^w needs
+// no reduction by ln 2; both ends are clamped instead of masked; the division (16 cycles a vector on one port)
+// becomes the 14-bit reciprocal and one Newton step.
 #include "kernelwright.h"
 #if defined(__AVX512F__)
 #include <immintrin.h>

@@ -1,7 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 1_naive.cpp -o naive.so
 //
-// uint8 pipeline: floor of the mean of 3x3 pixels, plus brightness, clamped to 0..255, through a table. Pixel by pixel, nine
-// taps and a division, but fused: no intermediate image.
+// uint8 pipeline: floor of the mean of 3x3 pixels, plus brightness, clamped to 0..255, through a table. Pixel by
+// pixel, nine taps and a division, but fused: no intermediate image.
 #include "kernelwright.h"
 
 /* image [H + 2, W + 2] and table [256], both uint8; brightness from -DBRIGHTNESS=n or, without it, the only scalar. */

@@ -1,7 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 2_merged_table.cpp -o merged_table.so
 //
-// Change: brightness and clamp are merged into the table, made anew a call (256 entries); the division by nine of a sum up to
-// 2295 is an exact multiplication, (sum * 7282) >> 16; column sums of three rows are made once for three pixels.
+// Change: brightness and clamp are merged into the table, made anew a call (256 entries); the division by nine of
+// a sum up to 2295 is an exact multiplication, (sum * 7282) >> 16; column sums of three rows are made once for
+// three pixels.
 #include "kernelwright.h"
 #include <cstdlib>
 

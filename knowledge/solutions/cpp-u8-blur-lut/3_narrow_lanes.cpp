@@ -1,7 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 3_narrow_lanes.cpp -o narrow_lanes.so
 //
-// Change: sums fit 16 bits, so the column sums and the means are made in 16-bit lanes (32 pixels a vector instead of 16), with
-// the high half of a 16-bit product as the division; means go to a row buffer and only the table look-up is left scalar.
+// Change: sums fit 16 bits, so the column sums and the means are made in 16-bit lanes (32 pixels a vector instead
+// of 16), with the high half of a 16-bit product as the division; means go to a row buffer and only the table
+// look-up is left scalar.
 #include "kernelwright.h"
 #include <cstdlib>
 

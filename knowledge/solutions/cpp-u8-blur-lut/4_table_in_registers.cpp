@@ -1,7 +1,7 @@
 // g++ -O3 -march=native -shared -fPIC 4_table_in_registers.cpp -o table_in_registers.so
 //
-// Change: the table lies in four vector registers; AVX-512 VBMI looks 64 bytes up with two byte permutes and a blend on the
-// index's top bit, where scalar code does one load a pixel. Other machines keep the scalar loop.
+// Change: the table lies in four vector registers; AVX-512 VBMI looks 64 bytes up with two byte permutes and a
+// blend on the index's top bit, where scalar code does one load a pixel. Other machines keep the scalar loop.
 #include "kernelwright.h"
 #include <cstdlib>
 #if defined(__AVX512VBMI__) && defined(__AVX512BW__)

@@ -1,8 +1,8 @@
 // g++ -O3 -march=native -shared -fPIC 5_row_reuse.cpp -o row_reuse.so
 //
-// Change: the sums of three neighbours along a row are made once an input row and kept for the three output rows that need
-// them, in a ring of three rows; a row of means is then two additions and a multiplication of aligned 16-bit vectors, and
-// nothing is read back right after it was written at another alignment.
+// Change: the sums of three neighbours along a row are made once an input row and kept for the three output rows
+// that need them, in a ring of three rows; a row of means is then two additions and a multiplication of aligned
+// 16-bit vectors, and nothing is read back right after it was written at another alignment.
 #include "kernelwright.h"
 #include <cstdlib>
 #if defined(__AVX512VBMI__) && defined(__AVX512BW__)
