@@ -6,7 +6,7 @@ from kernelwright.agents.context import RunContext
 from kernelwright.agents.offering import solution_of
 from kernelwright.agents.state import RunState
 from kernelwright.errors import LibraryError
-from kernelwright.records import Candidate, Depth, Entry, Evaluation, LanguageName, SourceFile
+from kernelwright.records import Candidate, Depth, Entry, Evaluation, LanguageName, SourceFile, Status
 from kernelwright.workspace import now
 
 CONFIRM_AT_MOST = 3
@@ -71,6 +71,8 @@ def _confirm(context: RunContext, state: RunState) -> tuple[Candidate | None, Ev
             return candidate, evaluation
         why = evaluation.failure.message if evaluation.failure else "it regresses where the task forbids it"
         context.emit("warning", f"not confirmed ({evaluation.status}): {why}", candidate=candidate_id)
+        if evaluation.status is Status.UNSTABLE and (full := context.stored(candidate_id, Depth.FULL)) is not None:
+            return candidate, full  # the machine's fault: the best stays the best so far, and is not claimed
         if context.stop.is_set():
             break
     context.update(best_candidate=None, best=None, best_latency_us={})

@@ -117,7 +117,9 @@ def profiler(state: OneCandidate, runtime: Runtime[RunContext]) -> RunState:
         verdict = "it cannot be made for this task by the engine"
         context.folder.add_decision(decision.model_copy(update={"verdict": "failed", "learned": verdict}))
         return {"judged": [Judged(decision=decision.id, candidate=None, score=None)]}
-    if context.ending():
+    if ending := context.ending():
+        unjudged = {"child": state["candidate"], "learned": f"not judged: {ending}"}
+        context.folder.add_decision(decision.model_copy(update=unjudged))
         return {"judged": []}
     if (twin := _twin(context, decision, state["candidate"])) is not None:
         same = f"the same kernel as the one of: {twin.summary}"
