@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from kernelwright.cli import evaluate, optimize, runs, setup, tasks
+from kernelwright.cli import doctor, evaluate, optimize, runs, tasks
 from kernelwright.cli.output import note, print_json
 from kernelwright.errors import KernelwrightError
 
@@ -26,7 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(optimize.demo)
-app.command()(setup.doctor)
+app.command()(doctor.doctor)
 app.command("optimize")(optimize.optimize)
 app.command()(optimize.resume)
 app.command("evaluate")(evaluate.evaluate)
