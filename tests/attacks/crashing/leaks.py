@@ -1,4 +1,4 @@
-# expect: OUT_OF_MEMORY RUNTIME_ERROR
+# expect: OUT_OF_MEMORY RUNTIME_ERROR TIMEOUT
 # task: row_softmax
 # Keeps a quarter of a gigabyte at every call, up to 16 GB.
 import torch

@@ -1,4 +1,4 @@
-# expect: OUT_OF_MEMORY RUNTIME_ERROR
+# expect: OUT_OF_MEMORY RUNTIME_ERROR TIMEOUT
 # task: row_softmax
 # Leaks by cycles, with the collector switched off.
 import gc

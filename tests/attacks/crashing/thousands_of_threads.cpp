@@ -1,6 +1,5 @@
 // expect: RUNTIME_ERROR OUT_OF_MEMORY WRONG_VALUES NONFINITE TIMEOUT CHEATED POLICY
 // task: row_softmax
-// flags: -pthread
 // Starts 3000 threads and leaves them.
 #include <thread>
 #include <unistd.h>
