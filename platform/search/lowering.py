@@ -11,7 +11,7 @@ import importlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from kernelwright.records import OperationFacts, TaskFacts, WorkloadFacts
 from kernelwright.records.pipeline import (
@@ -87,10 +87,13 @@ TRANSLATIONS: dict[str, Translation] = {}
 """ATen operator without namespace and overload -> its translation: f(lowering, *args, **kwargs) -> Tensor(s)."""
 
 
-def translates(*names: str) -> Callable[[Translation], Translation]:
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def translates(*names: str) -> Callable[[Function], Function]:
     """Register a translation under operator names."""
 
-    def register(function: Translation) -> Translation:
+    def register(function: Function) -> Function:
         for name in names:
             TRANSLATIONS[name] = function
         return function

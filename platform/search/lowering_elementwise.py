@@ -147,12 +147,11 @@ MASKED = -1e30
 
 def _infinity(lowering: Lowering, name: str, a: Operand, b: Operand) -> Tensor | None:
     """A test for infinity: known to fail, or a test for a masked score."""
-    infinite = not isinstance(b, Tensor) and isinstance(b, float) and math.isinf(b)
-    if name not in ("eq", "ne") or not infinite or not isinstance(a, Tensor):
+    if name not in ("eq", "ne") or not isinstance(a, Tensor) or not isinstance(b, float) or not math.isinf(b):
         return None
     if a.finite:
         return constant(lowering, name == "ne", a.shape, "bool")
-    limit = ex.const(math.copysign(MASKED, float(b)), a.dtype)
+    limit = ex.const(math.copysign(MASKED, b), a.dtype)
     verb = ("lt" if b < 0 else "gt") if name == "eq" else ("ge" if b < 0 else "le")
     made = elementwise(lowering, [a], lambda x: [verb, x, limit], compute=a.dtype)
     return replace(made, meaning=("masked", a.source) if name == "eq" and b < 0 else None)

@@ -189,9 +189,14 @@ def _split(lowering: Lowering, a: Tensor, _sizes: Any, dim: int = 0, **_: Any) -
     dim %= len(a.shape)
     pieces, begin = [], 0
     for shape in lowering.operation.shapes:
-        pieces.append(view(a, shape, lambda i, b=begin: [*i[:dim], ex.add(i[dim], ex.index(b)), *i[dim + 1 :]]))
+        pieces.append(view(a, shape, _shifted(dim, begin)))
         begin += shape[dim]
     return tuple(pieces)
+
+
+def _shifted(dim: int, begin: int) -> Map:
+    """The index map of a piece that begins somewhere along an axis."""
+    return lambda i: [*i[:dim], ex.add(i[dim], ex.index(begin)), *i[dim + 1 :]]
 
 
 @translates("unbind")

@@ -56,7 +56,7 @@ def rule_pointwise(structure: Structure) -> list[Decision]:
         _decision(
             "fuse-pointwise",
             "Compute the whole element-wise chain in one vectorised, unrolled pass over the output",
-            [_directive("@pure_output", "pointwise", "$LANES", "$UNROLL")],
+            [_directive("@elementwise", "pointwise", "$LANES", "$UNROLL")],
             bottleneck="memory",
             hypothesis="Every input is read once and every output written once",
             predicted=1.1,
@@ -175,7 +175,7 @@ def rule_products(structure: Structure) -> list[Decision]:
                 "attention-blocks",
                 "Do both products and the row statistics between them for a block of rows at a time",
                 [
-                    *[_directive(n, "store") for n in _between(structure)],
+                    _directive("@packable", "store"),
                     _directive("@rowstats", "rows", "$LANES", "$UNROLL"),
                     _directive("@products", "attention", "$LANES", "$WIDTH", "$HEIGHT", "$BLOCK"),
                 ],
@@ -199,10 +199,6 @@ def rule_products(structure: Structure) -> list[Decision]:
             )
         )
     return made
-
-
-def _between(structure: Structure) -> list[str]:
-    return []
 
 
 def rule_convolutions(structure: Structure) -> list[Decision]:

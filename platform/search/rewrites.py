@@ -7,6 +7,7 @@ name of a Func and returns a Pipeline: the same one where the Func is not of its
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from kernelwright.records.pipeline import Func, FuncUpdate, LoopDim, Pipeline
 from kernelwright.search import expressions as ex
@@ -48,7 +49,7 @@ def separable_window(pipeline: Pipeline, name: str) -> Pipeline:
     func = pipeline.func(name)
     found = _combination(func)
     domain = func.updates[0].domain if found is not None else ()
-    if found is None or len(domain) < 2 or found[0] == "mul" or found[1][0] != "load":
+    if found is None or sum(d.extent > 1 for d in domain) < 2 or found[0] == "mul" or found[1][0] != "load":
         return pipeline
     verb, element = found
     first, later = domain[0], {d.name for d in domain[1:]}
@@ -128,7 +129,7 @@ def expand_window(pipeline: Pipeline, name: str) -> Pipeline:
     return replaced(pipeline, name, [func.model_copy(update={"value": result, "updates": ()})])
 
 
-def folded(expression: Expr) -> Expr:
+def folded(expression: Any) -> Any:
     """Index arithmetic with constants carried out."""
     if not isinstance(expression, list | tuple) or not expression:
         return expression
@@ -140,11 +141,11 @@ def folded(expression: Expr) -> Expr:
     return _mapped(expression)
 
 
-def _mapped(expression: Expr) -> Expr:
+def _mapped(expression: Any) -> Any:
     return [folded(e) if isinstance(e, list | tuple) else e for e in expression]
 
 
-def _is_index(expression: Expr) -> bool:
+def _is_index(expression: Any) -> bool:
     """Is an addition one of indices (no loads, no floating constants)?"""
     if expression[0] in ("load", "call", "cast"):
         return False

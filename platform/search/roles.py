@@ -38,6 +38,9 @@ def _users(structure: Structure, name: str) -> int:
 ROLES: dict[str, Callable[[Structure], list[str]]] = {
     "@output": lambda s: list(dict.fromkeys(s.pipeline.outputs)),
     "@pure_output": lambda s: [n for n in dict.fromkeys(s.pipeline.outputs) if not s.funcs[n].updates],
+    "@elementwise": lambda s: (
+        [] if any(f.updates for f in s.funcs.values()) else list(dict.fromkeys(s.pipeline.outputs))
+    ),
     "@reductions": lambda s: list(s.reductions),
     "@rowstats": lambda s: list(s.rowstats),
     "@scans": lambda s: list(s.scans),
@@ -57,6 +60,7 @@ ROLES: dict[str, Callable[[Structure], list[str]]] = {
     "@passes": lambda s: [n for n in s.funcs if n.endswith("_row")],
     "@padded": lambda s: [n for n in s.funcs if n.endswith("_padded")],
     "@weights": lambda s: [n for n in s.funcs if n.endswith("_weight") and not s.funcs[n].updates],
+    "@pure": lambda s: _pure(s),
     "@pointwise": lambda s: [n for n in _pure(s) if n not in s.pipeline.outputs],
 }
 """Role -> the Funcs that play it, producers first."""
@@ -197,7 +201,7 @@ def finish(plan: Plan) -> None:
         if name in plan.done:
             continue
         if name in structure.products:
-            register_tile(plan, [name], pack=0)
+            register_tile(plan, [name])
         elif name in structure.convolutions and rows_dim(structure, name):
             conv_tile(plan, [name])
     for name in structure.funcs:

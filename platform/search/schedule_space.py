@@ -49,6 +49,10 @@ DOMAINS: dict[str, tuple[tuple[int, ...], int]] = {
 """Tunables that recipes may use without declaring them: (values, start)."""
 
 
+PLAIN = (Directive(func="@packable?", verb="store"),)
+"""The recipe of the start: nothing but what products cannot do without; the rest is decided by ``roles.finish``."""
+
+
 class PipelineSpace:
     """Schedules of Halide pipelines. Stateless but for the reason of the last refusal.
 
@@ -64,7 +68,7 @@ class PipelineSpace:
         self.refusal = ""
         try:
             pipelines = lower_all(facts)
-            directives = bind(next(iter(pipelines.values())), (), {})
+            directives = bind(next(iter(pipelines.values())), PLAIN, {})
         except (LoweringError, RecipeError) as error:
             self.refusal = str(error)
             log.info("no pipeline form: %s", error)

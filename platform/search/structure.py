@@ -189,6 +189,8 @@ class Structure:
         reduced = {d.name for d in update.domain}
         moving = {d.name for d in self.funcs[name].dims if d.extent > 1} | reduced
         for access in self.stage_accesses(name, self.last_stage(name)):
+            if len(access.index) == 1 < self.rank(access.callee):
+                continue  # loaded by place in row-major order: nothing slides along an axis of its own
             for index in access.index:
                 named = {(n[0], n[1]) for n in walk(index) if n[0] in ("var", "rvar") and n[1] in moving}
                 if {"var", "rvar"} <= {kind for kind, _ in named} and any(
@@ -214,6 +216,12 @@ class Structure:
                 ):
                     weights[variable] = weights.get(variable, 0) + self.size(access.callee)
         return weights
+
+    def rank(self, name: str) -> int:
+        """Number of axes of a Func or buffer."""
+        if name in self.funcs:
+            return len(self.funcs[name].dims)
+        return next((len(b.shape) for b in self.pipeline.buffers if b.name == name), 0)
 
     def size(self, name: str) -> int:
         """Number of elements of a Func or buffer."""

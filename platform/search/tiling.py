@@ -31,12 +31,24 @@ def rows_dim(structure: Structure, name: str) -> str:
     if not func.dims:
         return ""
     first = func.dims[0].name
-    loads = [depends(n[2]) for n in walk(structure.last_update(name).value) if n[0] == "load" and n[1] != name]
+    value = structure.last_update(name).value
+    loads = [_moves(n[2]) for n in walk(value) if n[0] == "load" and n[1] != name]
     for dim in func.dims[1:]:
         reused = any(dim.name in moved and first not in moved for moved in loads)
         if dim.extent > 1 and reused and any(first in moved and dim.name not in moved for moved in loads):
             return dim.name
     return ""
+
+
+def _moves(index: object) -> set[str]:
+    """Variables that an index moves with at every step; a group number (z // k) stands still for k steps."""
+    if not isinstance(index, list | tuple) or not index:
+        return set()
+    if index[0] == "div":
+        return set()
+    if index[0] in ("var", "rvar"):
+        return {str(index[1])}
+    return set().union(*(_moves(part) for part in index))
 
 
 def register_tile(

@@ -76,7 +76,7 @@ class Emitted:
         func = self.funcs[name] = hl.Func(f"{name}_f")  # a plain name could be that of a libm function
         args = self.args[name] = [hl.Var(d["name"]) for d in record["dims"]]
         names: dict[str, Any] = {d["name"]: a for d, a in zip(record["dims"], args, strict=True)}
-        kind = TYPES[record["dtype"]]
+        kind = (STORED if name in self.pipeline["outputs"] else TYPES)[record["dtype"]]
         func[tuple(args)] = hl.cast(kind, self.expression(record["value"], names))
         for number, update in enumerate(record.get("updates", ())):
             scope = dict(names)
@@ -91,14 +91,13 @@ class Emitted:
             func[tuple(index)] = hl.cast(kind, self.expression(update["value"], scope))
 
     def _output(self, number: int, name: str) -> Any:
-        """The Func that writes the result: the record's own, or a copy where one Func is two results or a bool."""
+        """The Func that writes a result: the record's own, or a copy where one Func is two results."""
         record = self.records[name]
         func = self.funcs[name]
-        if record["dtype"] == "bool" or self.pipeline["outputs"].index(name) != number:
-            copy = hl.Func(f"result{number}")
-            args = [hl.Var(d["name"]) for d in record["dims"]]
-            copy[tuple(args)] = hl.cast(STORED[record["dtype"]], func[tuple(args)])
-            self.funcs[f"result{number}"], self.args[f"result{number}"], func = copy, args, copy
+        if self.pipeline["outputs"].index(name) != number:
+            copy, args = hl.Func(f"result{number}"), [hl.Var(d["name"]) for d in record["dims"]]
+            copy[tuple(args)] = func[tuple(args)]
+            func = copy
         buffer, stride = func.output_buffer(), 1
         for axis, dim in enumerate(record["dims"]):
             buffer.dim(axis).set_bounds(0, dim["extent"]).set_stride(stride)
@@ -135,7 +134,9 @@ class Emitted:
 
     def _load(self, name: str, index: list[Any]) -> Any:
         if name in self.funcs:
-            return self.funcs[name][tuple(index)]
+            value = self.funcs[name][tuple(index)]
+            as_byte = self.records[name]["dtype"] == "bool" and name in self.pipeline["outputs"]
+            return _expr(value) != hl.cast(hl.UInt(8), hl.Expr(0)) if as_byte else value
         if name in self.held:
             return self.held[name][index[0]]
         param = self.params[name]

@@ -103,9 +103,10 @@ class Scheduler:
             raise ScheduleError(f"no loop {var!r}; there are {', '.join(loops)}")
         return loops[var]
 
-    def tail(self, name: str, extent: int, factor: int) -> Any:
-        """How a loop that the factor does not divide ends."""
-        if self.guarded and name not in self.outputs:
+    def tail(self, name: str, stage: int, extent: int, factor: int) -> Any:
+        """How a loop that the factor does not divide ends: an update may store nothing beyond a result."""
+        cut = extent % factor != 0
+        if (self.guarded and name not in self.outputs) or (cut and stage and name in self.outputs):
             return hl.TailStrategy.GuardWithIf
         return hl.TailStrategy.Auto
 
@@ -129,7 +130,7 @@ def _split(s: Scheduler, name: str, stage: int, *args: Any) -> None:
     loop = s.loop(name, stage, old)
     factor = min(int(factor), loop.extent) or loop.extent
     made = _new(loop, outer, -(-loop.extent // factor)), _new(loop, inner, factor)
-    tail = getattr(hl.TailStrategy, args[4]) if len(args) > 4 else s.tail(name, loop.extent, factor)
+    tail = getattr(hl.TailStrategy, args[4]) if len(args) > 4 else s.tail(name, stage, loop.extent, factor)
     s.handle(name, stage).split(loop.var, made[0].var, made[1].var, factor, tail)
     loops = s.loops[name, stage]
     s.loops[name, stage] = {}
@@ -178,7 +179,7 @@ def _vectorize(s: Scheduler, name: str, stage: int, var: str, lanes: int = 0) ->
     if width == loop.extent:
         s.handle(name, stage).vectorize(loop.var)
     else:
-        s.handle(name, stage).vectorize(loop.var, width, s.tail(name, loop.extent, width))
+        s.handle(name, stage).vectorize(loop.var, width, s.tail(name, stage, loop.extent, width))
         loop.extent = -(-loop.extent // width)
 
 
@@ -190,7 +191,7 @@ def _unroll(s: Scheduler, name: str, stage: int, var: str, factor: int = 0) -> N
     if times == loop.extent:
         s.handle(name, stage).unroll(loop.var)
     else:
-        s.handle(name, stage).unroll(loop.var, times, s.tail(name, loop.extent, times))
+        s.handle(name, stage).unroll(loop.var, times, s.tail(name, stage, loop.extent, times))
         loop.extent = -(-loop.extent // times)
 
 
