@@ -1,9 +1,9 @@
 // g++ -O3 -march=native -shared -fPIC 4_blocked.cpp -o blocked.so
 //
-// Change: K is cut into shares of KC, so that a share of a panel (KC x 64 floats, 512 KiB at 2048) stays in the
-// second-level cache however long K is; partial sums then go through y once a share. And the MR rows that the next
-// tile reads, which lie behind this tile's, are asked for at one line a step: rows of x are short streams that no
-// hardware prefetcher follows.
+// Change: x is taken MC rows at a time, so that those rows and one panel fit the second-level cache: x then comes
+// from further out once instead of once a panel, the weight once every MC rows. K is cut into shares of KC, so
+// that this holds however long K is; partial sums then go through y. The MR rows that the next tile reads are
+// asked for at one line a step: they are short streams that no hardware prefetcher follows.
 #include "kernelwright.h"
 #include <cstdlib>
 #ifndef RELU
@@ -15,13 +15,16 @@
 #define VL 8
 #endif
 #ifndef MR
-#define MR (VL == 16 ? 6 : 4)
+#define MR (VL == 16 ? 8 : 6)
 #endif
 #ifndef NV
-#define NV (VL == 16 ? 4 : 2)
+#define NV (VL == 16 ? 3 : 2)
 #endif
 #ifndef KC
 #define KC 2048 /* steps of K at a time: a share of a panel, KC * NB floats, should fit the second-level cache */
+#endif
+#ifndef MC
+#define MC 384 /* rows of x at a time: with a panel they should fit the second-level cache, MC * KC floats at most */
 #endif
 #ifndef AHEAD
 #define AHEAD 1 /* 1 asks for the next tile's rows of x during this one; 0 does not */
@@ -69,6 +72,7 @@ static void load(const Rows &t, const float *bias, vf (*acc)[NV]) {
   const int64_t width = t.N - t.n < NB ? t.N - t.n : NB;
   for (int64_t r = 0; r < MR; r++) {
     const float *s = t.first || r >= t.rows ? bias : t.y + r * t.N + t.n;
+    for (int v = 0; AHEAD && v < NV; v++) __builtin_prefetch(t.y + r * t.N + t.n + v * VL, 1);
     for (int v = 0; v < NV; v++)
       if (s == bias || (v + 1) * VL <= width) acc[r][v] = *(const vf *)(s + v * VL);
       else
@@ -98,18 +102,21 @@ extern "C" int kw_run(const kw_tensor *in, kw_tensor *out, const kw_scalar *, kw
   for (int i = 0; i < d - 1; i++) M *= in[0].shape[i];
   const float *x = (const float *)in[0].data, *packed = (const float *)ws->state;
   float *y = (float *)out[0].data;
-  for (int64_t n = 0; n < N; n += NB) {
-    const float *panel = packed + n * (K + 1);
-    for (int64_t k = 0; k < K; k += KC)
-      for (int64_t m = 0; m < M; m += MR) {
-        const float *rows[MR];
-        for (int r = 0; r < MR; r++) rows[r] = x + (m + r < M ? m + r : M - 1) * K + k;
-        const Rows t = {y + m * N, N, n, M - m, k == 0, k + KC >= K};
-        vf acc[MR][NV];
-        load(t, panel + K * NB, acc);
-        tile(rows, panel + k * NB, K - k < KC ? K - k : KC, x + (m + MR) * K + k, acc);
-        store(t, acc);
-      }
-  }
+  const int64_t chunk = MC / MR * MR;
+  for (int64_t m0 = 0; m0 < M; m0 += chunk)
+    for (int64_t n = 0; n < N; n += NB) {
+      const float *panel = packed + n * (K + 1);
+      const int64_t end = m0 + chunk < M ? m0 + chunk : M;
+      for (int64_t k = 0; k < K; k += KC)
+        for (int64_t m = m0; m < end; m += MR) {
+          const float *rows[MR];
+          for (int r = 0; r < MR; r++) rows[r] = x + (m + r < M ? m + r : M - 1) * K + k;
+          const Rows t = {y + m * N, N, n, M - m, k == 0, k + KC >= K};
+          vf acc[MR][NV];
+          load(t, panel + K * NB, acc);
+          tile(rows, panel + k * NB, K - k < KC ? K - k : KC, x + (m + MR) * K + k, acc);
+          store(t, acc);
+        }
+    }
   return 0;
 }
