@@ -22,6 +22,7 @@ from kernelwright.errors import CandidateError, KernelwrightError, ReferenceBrok
 from kernelwright.protocols import EvaluationSession, JudgeSettings
 from kernelwright.records import Depth, Evaluation, Status, Task
 
+SANDBOXES = ("bubblewrap", "landlock")
 GUARDS = "kernelwright.toolexec.guards"
 NAIVE_TIMEOUT_S = 90.0
 TIMEOUT_S = 12.0
@@ -48,6 +49,14 @@ class Verdict:
         ratio = self.evaluation.speedup if self.evaluation else None
         gain = f" {ratio.value:.2f}x [{ratio.low:.2f}, {ratio.high:.2f}]" if ratio else ""
         return f"{self.status}{gain} {self.message}"
+
+
+def needs_more(sample: Sample, verdict: Verdict) -> str:
+    """Why this machine cannot stop the sample; "" when it can."""
+    reached = verdict.evaluation.sandbox if verdict.evaluation else ""
+    if sample.needs_sandbox and reached not in SANDBOXES:
+        return f"only a sandbox stops this, and the tier reached here is {reached!r}"
+    return ""
 
 
 def guards_module() -> Any | None:

@@ -131,7 +131,7 @@ def measure(call, sets) -> float:
             samples.append(time.perf_counter() - start)
             if "late_check" in FLAWS:
                 time.sleep(0.01)
-    return statistics.median(samples)
+    return min(samples) if "fastest" in FLAWS else statistics.median(samples)
 
 
 def baseline_in_child(task: Path) -> float:

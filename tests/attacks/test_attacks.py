@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from attacks.harness import Sessions, complaint, fools_naive_judge, guards_module, wins
+from attacks.harness import Sessions, complaint, fools_naive_judge, guards_module, needs_more, wins
 from attacks.reading import HERE, Sample, attacks, rotating, rows
 from attacks.remains import probes, process_table, wait_until_gone
 
@@ -49,6 +49,8 @@ def test_attack_is_caught_or_neutralised(sample: Sample, sessions: Sessions) -> 
     verdict = sessions.best_of_variants(sample) if sample.variants > 1 else sessions.judge(sample)
     wrong = complaint(sample, verdict)
     left, dropped = wait_until_gone(before), probes() if sample.probe else []
+    if lacking := needs_more(sample, verdict):
+        pytest.skip(lacking)
     assert not wrong, wrong
     assert not left, f"{sample.name} left processes behind: {left}"
     assert not dropped, f"{sample.name} could write {dropped}"

@@ -8,21 +8,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from attacks.harness import Sessions, complaint, still_judges
+from attacks.harness import SANDBOXES, Sessions, complaint, still_judges
 from attacks.reading import Sample, rotating, task_of, with_headers
 from attacks.remains import Footprint, process_table, wait_until_gone
 
 CRASHING = with_headers("crashing")
 SLOW_STATUSES = {"TIMEOUT"}
 QUICK = [s for s in CRASHING if not s.expect & SLOW_STATUSES and not s.needs_sandbox]
-REPRESENTATIVE = {"segfault_at_run", "clean_daemon", "allocate_100gb", "garbage_on_channel", "truncates_arena"}
+REPRESENTATIVE = {
+    "segfault_at_run",
+    "clean_daemon",
+    "kills_parent",
+    "allocate_100gb",
+    "garbage_on_channel",
+    "truncates_arena",
+}
 DAILY = REPRESENTATIVE | {s.name for s in rotating([s for s in QUICK if s.name not in REPRESENTATIVE], 6)}
 VICTIM = Path("/tmp/kw_attack_victim")
 """Where crashing/symlinks.py points; whoever cleans up must leave it alone."""
 TOLERATED_FILES = 40
 """A worker that was replaced by another, a build more in the cache."""
 TOLERATED_BYTES = 8 << 20
-SANDBOXES = ("bubblewrap", "landlock")
 
 
 @pytest.fixture(scope="module")

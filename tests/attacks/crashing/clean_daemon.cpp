@@ -1,5 +1,6 @@
 // expect: WRONG_VALUES NONFINITE RUNTIME_ERROR CHEATED POLICY TIMEOUT
 // task: row_softmax
+// needs: sandbox
 // Leaves a daemon behind: new session, no environment, no parent, another program.
 #include <unistd.h>
 

@@ -1,4 +1,3 @@
-// flags: -O3 -march=native -ffast-math
 // Splits the rows over all cores of the machine.
 #include <cmath>
 #include <sched.h>
@@ -11,10 +10,10 @@ static void rows_of(const float *x, float *y, int64_t first, int64_t last, int64
   for (int64_t r = first; r < last; r++) {
     const float *from = x + r * columns;
     float *to = y + r * columns, top = from[0];
-    float sum = 0;
+    double sum = 0;
     for (int64_t c = 1; c < columns; c++) top = from[c] > top ? from[c] : top;
     for (int64_t c = 0; c < columns; c++) sum += to[c] = std::exp(from[c] - top);
-    for (int64_t c = 0; c < columns; c++) to[c] = to[c] / sum;
+    for (int64_t c = 0; c < columns; c++) to[c] = (float)(to[c] / sum);
   }
 }
 

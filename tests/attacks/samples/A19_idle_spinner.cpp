@@ -15,7 +15,7 @@ static void spin() {
   for (int seen = 0;;) {
     while (seen == turns) usleep(100);
     seen = turns;
-    usleep(1500);
+    usleep(800);
     for (volatile int i = 0; i < 20000000 && !inside && seen == turns; i++) {}
   }
 }
