@@ -6,13 +6,21 @@
 #include "kernelwright.h"
 #include <cstdlib>
 
-static void sum_along_row(const float *s, float *d, int64_t n, int64_t KW) {
+static void sum_along_row(const float *s, float *__restrict d, int64_t n, int64_t KW) {
+  if (KW == 3) {
+    for (int64_t c = 0; c < n; c++) d[c] = s[c] + s[c + 1] + s[c + 2];
+    return;
+  }
   for (int64_t c = 0; c < n; c++) d[c] = s[c];
   for (int64_t j = 1; j < KW; j++)
     for (int64_t c = 0; c < n; c++) d[c] += s[c + j];
 }
 
-static void sum_down(const float *s, float *d, int64_t n, int64_t KH, int64_t stride, float scale) {
+static void sum_down(const float *s, float *__restrict d, int64_t n, int64_t KH, int64_t stride, float scale) {
+  if (KH == 3) {
+    for (int64_t c = 0; c < n; c++) d[c] = (s[c] + s[c + stride] + s[c + 2 * stride]) * scale;
+    return;
+  }
   for (int64_t c = 0; c < n; c++) {
     float sum = s[c];
     for (int64_t i = 1; i < KH; i++) sum += s[i * stride + c];

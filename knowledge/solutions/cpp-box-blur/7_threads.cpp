@@ -4,11 +4,14 @@
 // next band is the one it prefetched. With one thread this is the former rung. Memory bandwidth, not work, sets
 // what it buys.
 #include "kernelwright.h"
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 #ifndef BAND
 #define BAND 4
 #endif
 #ifndef AHEAD
-#define AHEAD BAND /* rows; 0 turns prefetching off */
+#define AHEAD 2 /* rows; 0 turns prefetching off */
 #endif
 #define VL 16
 typedef float vf __attribute__((vector_size(4 * VL), aligned(4), may_alias));
@@ -36,6 +39,49 @@ void vector_of_rows(const Plane &p, const float *x, float *y, int64_t KH, int64_
   for (int64_t o = 0; o < ROWS; o++) *(vf *)(y + o * p.OW) = acc[o] * p.scale;
 }
 
+#if defined(__AVX512F__)
+/* The 16 floats that start N lanes into low:high. */
+template <int N> static inline vf lanes_from(vf low, vf high) {
+  return (vf)_mm512_castsi512_ps(_mm512_alignr_epi32((__m512i)high, (__m512i)low, N));
+}
+
+/* Sums of three rows at x for BAND rows of output; the sum of each middle pair serves two rows. */
+static inline void sums_down(const float *x, int64_t W, vf *sum) {
+  vf in[BAND + 2];
+#pragma GCC unroll 16
+  for (int i = 0; i < BAND + 2; i++) in[i] = *(const vf *)(x + i * W);
+#pragma GCC unroll 16
+  for (int o = 0; o < BAND; o += 2) {
+    const vf pair = in[o + 1] + in[o + 2];
+    sum[o] = in[o] + pair;
+    sum[o + 1] = pair + in[o + 3];
+  }
+}
+
+/* 3 x 3, BAND rows: down first, then along with neighbours shifted in from the next vector. Returns columns done. */
+static int64_t band_3x3(const Plane &p, const float *x, float *y) {
+  vf sum[BAND], next[BAND];
+  int64_t c = 0;
+  if (p.W >= 2 * VL) sums_down(x, p.W, sum);
+  for (; c + 2 * VL <= p.W; c += VL) {
+    for (int64_t o = 0; AHEAD > 0 && o < BAND; o++) {
+      __builtin_prefetch(x + (o + AHEAD + 2) * p.W + c + VL);
+      __builtin_prefetch(y + (o + AHEAD) * p.OW + c, 1);
+    }
+    sums_down(x + c + VL, p.W, next);
+#pragma GCC unroll 16
+    for (int o = 0; o < BAND; o++) {
+      const vf neighbours = lanes_from<1>(sum[o], next[o]) + lanes_from<2>(sum[o], next[o]);
+      *(vf *)(y + o * p.OW + c) = (sum[o] + neighbours) * p.scale;
+      sum[o] = next[o];
+    }
+  }
+  return c;
+}
+#else
+static int64_t band_3x3(const Plane &, const float *, float *) { return 0; }
+#endif
+
 static void narrow(const Plane &p, const float *x, float *y, int64_t rows) {
   for (int64_t o = 0; o < rows; o++)
     for (int64_t c = 0; c < p.OW; c++) {
@@ -49,7 +95,8 @@ static void narrow(const Plane &p, const float *x, float *y, int64_t rows) {
 template <int ROWS> static inline __attribute__((always_inline))
 void band(const Plane &p, const float *x, float *y, int64_t KH, int64_t KW) {
   if (p.OW < VL) return narrow(p, x, y, ROWS);
-  for (int64_t c = 0; c + VL <= p.OW; c += VL) vector_of_rows<ROWS>(p, x + c, y + c, KH, KW);
+  int64_t c = ROWS == BAND && BAND % 2 == 0 && KH == 3 && KW == 3 ? band_3x3(p, x, y) : 0;
+  for (; c + VL <= p.OW; c += VL) vector_of_rows<ROWS>(p, x + c, y + c, KH, KW);
   if (p.OW % VL) vector_of_rows<ROWS>(p, x + p.OW - VL, y + p.OW - VL, KH, KW);
 }
 
