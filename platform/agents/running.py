@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import shutil
 import signal
 import sqlite3
 import threading
@@ -134,10 +136,9 @@ def _invoke(context: RunContext) -> None:
         for _ in graph.stream(start, options, context=context, durability="sync", stream_mode="updates"):
             pass
     except sqlite3.OperationalError as error:
-        raise WorkspaceError(
-            f"cannot write {folder.checkpoint_file}: {error}",
-            hint="is the disk full? finished work is kept, and `kernelwright resume` goes on from it",
-        ) from error
+        full = shutil.disk_usage(folder.root).free < 1 << 20  # SQLite says "disk I/O error" for that, too
+        code = errno.ENOSPC if full else errno.EIO
+        raise workspace_error(OSError(code, str(error)), folder.checkpoint_file) from error
     finally:
         connection.close()
     if context.summary.state == "finished":
