@@ -156,7 +156,7 @@ class Mixer:
     """
 
     def __init__(self, draws: Sequence[Sequence[Array]], facts: Sequence[InputFacts], rng: np.random.Generator) -> None:
-        self._draws = [[np.ascontiguousarray(a) for a in draw] for draw in draws]
+        self._draws = [[np.array(a, order="C") for a in draw] for draw in draws]
         self._facts = facts
         self._rng = rng
 

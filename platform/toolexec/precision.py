@@ -34,7 +34,7 @@ def as_float(array: Array, dtype: str) -> Array:
 def narrow(values: Array, dtype: str) -> Array:
     """Round float values to ``dtype`` in its carrier (bfloat16: uint16, round to nearest even)."""
     if dtype == "bfloat16":
-        bits = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32)
+        bits = np.array(values, dtype=np.float32, order="C").view(np.uint32)
         rounded = (bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16)
         return np.where(np.isnan(values), np.uint32(0x7FC0), rounded).astype(np.uint16)
     with np.errstate(over="ignore"):

@@ -183,6 +183,19 @@ def test_closeness_holds_for_two_right_results_and_not_for_a_wrong_one():
     assert not close.holds(wrong, other)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64"])
+def test_a_scalar_is_judged_like_any_result(dtype):
+    exact = np.array(3.0) if dtype != "int64" else np.array(3)
+    right = narrow(exact, dtype) if dtype != "int64" else exact
+    assert right.shape == ()
+    expected = Expected.of(exact, right, dtype)
+    assert compare(right, expected, POLICY).problem is None
+    wrong = narrow(np.array(4.0), dtype) if dtype != "int64" else np.array(4)
+    problem = compare(wrong, expected, POLICY).problem
+    assert problem is not None and problem.index == ()
+    assert "the scalar" in problem.message
+
+
 def test_an_empty_result_passes():
     empty = np.zeros((0, 4))
     assert compare(empty.astype(np.float32), Expected.of(empty, empty.astype(np.float32), "float32"), POLICY)

@@ -260,14 +260,13 @@ def finish(outcome: Outcome, name: str, checker: Contestant | None) -> None:
             measured.samples[name] = [s and s + outcome.deferred_us for s in measured.samples[name]]
     if measured.singles:
         looped = float(np.median(measured.times(name)))
-        alone = float(np.median(measured.singles[name]))
-        other = float(np.median(measured.singles[checker.name])) - float(np.median(measured.times(checker.name)))
-        if alone - looped > max(3 * abs(other), SINGLE_SLACK_US, looped):
-            raise Rejection(
-                Status.IMPLAUSIBLE,
-                Failure(
-                    check="one call at a time",
-                    message=f"a call on its own takes {alone:.1f} us, in a loop {looped:.1f} us",
-                    workload=outcome.workload,
-                ),
+        usual = looped - float(np.median(measured.times(checker.name)))
+        apart = np.asarray(measured.singles[name]) - np.asarray(measured.singles[checker.name])
+        extra = float(np.percentile(bootstrap_medians(apart, 300), 2.5)) - usual
+        if extra > max(SINGLE_SLACK_US, looped):
+            message = (
+                f"calls on their own take {extra:.0f} us more than looped ones ({looped:.1f} us) do, "
+                f"beside {checker.name}: work is carried from call to call"
             )
+            failure = Failure(check="one call at a time", message=message, workload=outcome.workload)
+            raise Rejection(Status.IMPLAUSIBLE, failure)

@@ -1,0 +1,100 @@
+"""From samples to a verdict: the headline, the A/A control, plausibility, deferred work."""
+
+import math
+
+import numpy as np
+import pytest
+from fakes.kernels import small_task
+
+from kernelwright.records import Status
+from kernelwright.toolexec.judge import verdict
+from kernelwright.toolexec.judge.judgement import Outcome, finish
+from kernelwright.toolexec.judge.rejection import Rejection
+from kernelwright.toolexec.judge.rounds import Measured
+
+
+class Named:
+    """All that finish() needs of the checking baseline."""
+
+    name = "eager"
+
+
+def outcome(workload: str = "small", *, mine: float = 100.0, rounds: int = 20, **others: float) -> Outcome:
+    """Samples around stated times, in microseconds; ``second`` is the second process of eager."""
+    rng = np.random.default_rng(len(workload))
+    times = {"mine": mine} | {{"second": "eager#2"}.get(n, n): t for n, t in others.items()}
+    samples = {n: list(t * np.exp(rng.normal(0, 0.003, rounds))) for n, t in times.items()}
+    collected = {n: list(5 + rng.random(rounds)) for n in times}
+    return Outcome(workload, measured=Measured(list(times), samples, collected))
+
+
+def drawn(*outcomes: Outcome) -> verdict.Verdict:
+    return verdict.draw_up(small_task(), "mine", outcomes, {o.workload: 10.0 for o in outcomes}, "eager")
+
+
+def test_the_headline_is_over_the_best_baseline_of_this_measurement():
+    found = drawn(outcome(eager=400, compile=150), outcome("wide", eager=300, compile=200))
+    assert found.best_baseline == "compile"
+    expected = math.exp((math.log(1.5) + 2 * math.log(2.0)) / 3)
+    assert found.speedup.value == pytest.approx(expected, rel=0.01)
+    assert found.regressed == ()
+    assert found.workloads[0].of_floor == pytest.approx(0.1, rel=0.02)
+
+
+def test_a_regression_on_one_workload_is_named():
+    assert drawn(outcome(eager=400), outcome("wide", eager=80)).regressed == ("wide",)
+
+
+def test_a_control_within_two_percent_changes_nothing():
+    found = drawn(outcome(eager=200, second=201), outcome("wide", eager=200, second=199))
+    assert found.notes == ()
+    assert {r.against for r in found.workloads[0].ratios} == {"eager"}
+
+
+def test_a_control_that_is_off_widens_the_interval():
+    narrow = drawn(outcome(eager=200, second=200), outcome("wide", eager=200, second=200)).speedup
+    found = drawn(outcome(eager=200, second=212), outcome("wide", eager=200, second=200))
+    assert "A/A control off by" in found.notes[0]
+    assert found.speedup.high / found.speedup.low > narrow.high / narrow.low * 1.08
+
+
+def test_a_control_that_is_far_off_is_unstable():
+    with pytest.raises(Rejection) as caught:
+        drawn(outcome(eager=200, second=260), outcome("wide", eager=200, second=200))
+    assert caught.value.status is Status.UNSTABLE
+
+
+def test_faster_than_memory_is_not_believed():
+    with pytest.raises(Rejection) as caught:
+        verdict.check_plausible(outcome(mine=7.0), "mine", 10.0)
+    assert caught.value.status is Status.IMPLAUSIBLE
+    verdict.check_plausible(outcome(mine=9.0), "mine", 10.0)
+    verdict.check_plausible(outcome(mine=9.0), "mine", None)
+
+
+def test_work_that_shows_only_when_collected_is_charged():
+    late = outcome(mine=10.0, eager=200)
+    late.measured.collect_us["mine"] = [c + 90 for c in late.measured.collect_us["mine"]]
+    finish(late, "mine", Named())
+    assert late.deferred_us == pytest.approx(90, abs=1)
+    assert np.median(late.measured.times("mine")) == pytest.approx(100, rel=0.02)
+    honest = outcome(mine=10.0, eager=200)
+    finish(honest, "mine", Named())
+    assert honest.deferred_us < 0.5
+
+
+def test_calls_that_are_cheap_only_in_a_loop_are_not_believed():
+    batch = outcome(mine=10.0, eager=200)
+    batch.measured.singles = {"mine": [260.0] * 15, "eager": [215.0] * 15}
+    with pytest.raises(Rejection, match="on their own") as caught:
+        finish(batch, "mine", Named())
+    assert caught.value.status is Status.IMPLAUSIBLE
+    honest = outcome(mine=10.0, eager=200)
+    honest.measured.singles = {"mine": [40.0] * 15, "eager": [225.0] * 15}
+    finish(honest, "mine", Named())
+
+
+def test_raw_samples_keep_who_sat_out():
+    one = outcome(eager=200)
+    one.measured.samples["eager"][3] = None
+    assert verdict.raw_samples([one])["small"]["eager"][3] is None
