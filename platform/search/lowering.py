@@ -29,6 +29,9 @@ from kernelwright.search.expressions import Expr
 SUPPORTED_DTYPES = ("float32", "float64", "uint8", "int8", "int16", "int32", "int64", "bool")
 """float16 and bfloat16 are left to other languages: Halide's JIT has no native arithmetic for them on most CPUs."""
 
+FUNC_LIMIT = 400
+"""Most Funcs of a pipeline: beyond it Halide's compilation takes minutes."""
+
 TABLES = (
     "elementwise",
     "activations",
@@ -316,6 +319,8 @@ def lower(facts: WorkloadFacts) -> Pipeline:
     lowering = Lowering(facts)
     for operation in facts.operations:
         lowering.run(operation)
+        if len(lowering.funcs) > FUNC_LIMIT:
+            raise lowering.fail(f"the graph has grown beyond {FUNC_LIMIT} Funcs (an unrolled loop?); take a part of it")
     return lowering.finish()
 
 

@@ -80,13 +80,14 @@ class Plan:
         self.homes[name] = (consumer, loop)
         self.done.add(name)
 
-    def split(self, name: str, loop: str, factor: Factor, *, stage: int = 0) -> tuple[str, str]:
-        """Split a loop; gives the names of its outer and inner part."""
+    def split(self, name: str, loop: str, factor: Factor, *, stage: int = 0, lanes: Factor = 0) -> tuple[str, str]:
+        """Split a loop; gives the names of its outer and inner part. With ``lanes`` the inner part is cut to whole
+        vectors where the loop is shorter than the factor."""
         outer, inner = f"{loop}o", f"{loop}i"
         loops = self.loops(name, stage)
         extent = loops[loop]
         size = min(self.number(factor), extent) or extent
-        self.add(name, "split", loop, outer, inner, factor, stage=stage)
+        self.add(name, "split", loop, outer, inner, factor, *([lanes] if lanes else []), stage=stage)
         self._loops[name, stage] = {
             k: v
             for old, n in loops.items()

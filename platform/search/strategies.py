@@ -102,13 +102,15 @@ def scan(plan: Plan, names: Sequence[str], rows_together: Factor = 8, lanes: Fac
 
 def window(plan: Plan, names: Sequence[str], lanes: Factor = 16, width: Factor = 32, high: Factor = 1) -> bool:
     """Compute windows in registers: a few vectors of results at a time, the window written out."""
-    anchors = [root_anchor(plan, name) for name in names]
-    if any(a is None or not plan.func(a).dims for a in anchors):
-        return False
-    for name, anchor in zip(names, anchors, strict=True):
-        assert anchor is not None
+    for name in reversed(names):
+        anchor = root_anchor(plan, name)
+        if anchor is None or not plan.func(anchor).dims or plan.func(anchor).updates:
+            reduce_alone(plan, [name], lanes, 1)
+            continue
         func, stage = plan.func(name), plan.structure.last_stage(name)
         if anchor not in plan.done:
+            if anchor not in plan.pipeline.outputs:
+                plan.root(anchor)
             _register_loops(plan, anchor, lanes, width, high)
         level = next(v for v in plan.loops(anchor) if v.endswith("o") or v not in ("x", "xi", "yi"))
         plan.at(name, anchor, level)
@@ -140,7 +142,7 @@ def _register_loops(plan: Plan, name: str, lanes: Factor, width: Factor, high: F
     """Loops of a consumer of windows: a strip of vectors wide, some rows high, innermost."""
     loops = list(plan.loops(name))
     outermost = plan.outermost(name)
-    outer, inner = plan.split(name, loops[0], width)
+    outer, inner = plan.split(name, loops[0], width, lanes=lanes)
     order = [inner]
     if len(loops) > 1 and plan.on(high):
         top, row = plan.split(name, loops[1], high)

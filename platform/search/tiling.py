@@ -109,7 +109,7 @@ def _tile_one(
     if plan.on(block):
         outer, y = plan.split(anchor, y, block)
         outer_rows = [outer]
-    xo, xi = plan.split(anchor, x, width)
+    xo, xi = plan.split(anchor, x, width, lanes=lanes)
     yo, yi = plan.split(anchor, y, height)
     plan.reorder(anchor, [xi, yi, yo, xo, *outer_rows, *rest])
     plan.vectorize(anchor, xi, lanes)
@@ -185,7 +185,7 @@ def conv_tile(
         if anchor not in plan.pipeline.outputs and anchor not in plan.homes:
             plan.root(anchor)
         between = [v for v in plan.loops(anchor) if v not in (x, z)]
-        xo, xi = plan.split(anchor, x, strip)
+        xo, xi = plan.split(anchor, x, strip, lanes=lanes)
         zo, zi = plan.split(anchor, z, channels)
         plan.reorder(anchor, [xi, zi, xo, *between[:-1], zo, *between[-1:]])
         plan.vectorize(anchor, xi, lanes)
@@ -229,9 +229,11 @@ def slide(
         if name not in plan.structure.stored or plan.func(name).updates:
             return False
         anchor = root_anchor(plan, name)
-        if anchor is None or len(plan.func(anchor).dims) < 2 or plan.func(anchor).updates:
+        if anchor is None or anchor in names or len(plan.func(anchor).dims) < 2 or plan.func(anchor).updates:
             return False
         if anchor not in plan.done:
+            if anchor not in plan.pipeline.outputs:
+                plan.root(anchor)
             x, y = list(plan.loops(anchor))[:2]
             rest = plan.outermost(anchor)
             xo, xi = plan.split(anchor, x, tile_x)

@@ -127,15 +127,27 @@ def _new(loop: Loop, name: str, extent: int) -> Loop:
 
 def _split(s: Scheduler, name: str, stage: int, *args: Any) -> None:
     old, outer, inner, factor = args[:4]
+    options = args[4:]
     loop = s.loop(name, stage, old)
     factor = min(int(factor), loop.extent) or loop.extent
+    aligned = [int(o) for o in options if not isinstance(o, str)]
+    if aligned:
+        factor = _aligned(factor, aligned[0])
     made = _new(loop, outer, -(-loop.extent // factor)), _new(loop, inner, factor)
-    tail = getattr(hl.TailStrategy, args[4]) if len(args) > 4 else s.tail(name, stage, loop.extent, factor)
+    named = [str(o) for o in options if isinstance(o, str)]
+    tail = getattr(hl.TailStrategy, named[0]) if named else s.tail(name, stage, loop.extent, factor)
     s.handle(name, stage).split(loop.var, made[0].var, made[1].var, factor, tail)
     loops = s.loops[name, stage]
     s.loops[name, stage] = {}
     for key, value in loops.items():
         s.loops[name, stage].update({inner: made[1], outer: made[0]} if key == old else {key: value})
+
+
+def _aligned(factor: int, lanes: int) -> int:
+    """A factor that whole vectors fill: a multiple of the lanes, or a power of two below them."""
+    if factor >= lanes:
+        return factor - factor % lanes
+    return 1 << (factor.bit_length() - 1)
 
 
 def _tile(s: Scheduler, name: str, stage: int, *args: Any) -> None:
