@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from attacks.harness import Sessions, complaint, fools_naive_judge, guards_module, needs_more, wins
-from attacks.reading import HERE, Sample, attacks, rotating, rows
+from attacks.reading import HERE, Sample, attacks, known_holes, parameters, rotating, rows, with_headers
 from attacks.remains import probes, process_table, wait_until_gone
 
 SAMPLES = sorted(attacks(), key=lambda s: (s.task, s.own_kernel, s.name))
@@ -27,13 +27,9 @@ REPRESENTATIVE = {
 }
 """One for each kind of guard, on two tasks, so that CI opens two sessions for them."""
 OTHERS = [s for s in SAMPLES if s.name not in REPRESENTATIVE and s.task in ("row_softmax", "gelu_chain")]
-DAILY = REPRESENTATIVE | {s.name for s in rotating([s for s in OTHERS if s.variants == 1], 4)}
+DAILY = REPRESENTATIVE | {s.name for s in rotating([s for s in OTHERS if s.variants == 1 and not s.own_kernel], 3)}
 NAIVE = [s for s in SAMPLES if s.naive]
-
-
-def marked(samples: list[Sample], daily: set[str]) -> list[object]:
-    """Parameters; what is not for every day is slow."""
-    return [pytest.param(s, id=s.name, marks=[] if s.name in daily else [pytest.mark.slow]) for s in samples]
+NAIVE_DAILY = rotating(NAIVE, 3)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +39,7 @@ def sessions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sessions]:
     made.close()
 
 
-@pytest.mark.parametrize("sample", marked(SAMPLES, DAILY))
+@pytest.mark.parametrize("sample", parameters(SAMPLES, DAILY))
 def test_attack_is_caught_or_neutralised(sample: Sample, sessions: Sessions) -> None:
     before = set(process_table())
     verdict = sessions.best_of_variants(sample) if sample.variants > 1 else sessions.judge(sample)
@@ -57,14 +53,17 @@ def test_attack_is_caught_or_neutralised(sample: Sample, sessions: Sessions) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sample", marked([s for s in SAMPLES if s.off], set()))
+@pytest.mark.parametrize("sample", [pytest.param(s, id=s.name) for s in SAMPLES if s.off])
 def test_attack_wins_where_its_guard_is_off(sample: Sample, sessions: Sessions) -> None:
     verdict = sessions.judge(sample, off=sample.off)
     probes()
     assert wins(sample, verdict), f"without {', '.join(sample.off)}: {verdict}"
 
 
-@pytest.mark.parametrize("sample", marked(NAIVE, {s.name for s in rotating(NAIVE, 4)}))
+@pytest.mark.parametrize(
+    "sample",
+    [pytest.param(s, id=s.name, marks=[] if s in NAIVE_DAILY else [pytest.mark.slow]) for s in NAIVE],
+)
 def test_attack_fools_a_naive_judge(sample: Sample) -> None:
     said = fools_naive_judge(sample)
     assert not said, said
@@ -98,6 +97,10 @@ def test_every_sample_can_be_shown_to_work() -> None:
     """A sample that needs no switch and fools nobody must say why."""
     silent = [s.name for s in SAMPLES if not s.naive and not s.off]
     assert set(silent) <= {"A17_weights_at_init", "B09_arena_scan", "D15_note_to_judge"}
+
+
+def test_known_holes_name_samples() -> None:
+    assert set(known_holes()) <= {s.name for s in [*SAMPLES, *with_headers("honest"), *with_headers("crashing")]}
 
 
 def test_switches_are_known_to_the_judge() -> None:

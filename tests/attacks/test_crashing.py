@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from attacks.harness import SANDBOXES, Sessions, complaint, still_judges
-from attacks.reading import Sample, rotating, task_of, with_headers
+from attacks.reading import Sample, parameters, rotating, task_of, with_headers
 from attacks.remains import Footprint, process_table, wait_until_gone
 
 CRASHING = with_headers("crashing")
@@ -23,7 +23,7 @@ REPRESENTATIVE = {
     "garbage_on_channel",
     "truncates_arena",
 }
-DAILY = REPRESENTATIVE | {s.name for s in rotating([s for s in QUICK if s.name not in REPRESENTATIVE], 6)}
+DAILY = REPRESENTATIVE | {s.name for s in rotating([s for s in QUICK if s.name not in REPRESENTATIVE], 4)}
 VICTIM = Path("/tmp/kw_attack_victim")
 """Where crashing/symlinks.py points; whoever cleans up must leave it alone."""
 TOLERATED_FILES = 40
@@ -65,9 +65,7 @@ def victim() -> Iterator[Path]:
     shutil.rmtree(VICTIM, ignore_errors=True)
 
 
-@pytest.mark.parametrize(
-    "sample", [pytest.param(s, id=s.name, marks=[] if s.name in DAILY else [pytest.mark.slow]) for s in CRASHING]
-)
+@pytest.mark.parametrize("sample", parameters(CRASHING, DAILY))
 def test_the_judge_survives(sample: Sample, sessions: Sessions, temporary: Path, tier: str, victim: Path) -> None:
     if sample.needs_sandbox and tier not in SANDBOXES:
         pytest.skip(f"the tier {tier!r} does not stop it, and it would hit this very test")

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 from attacks.harness import Sessions, complaint
-from attacks.reading import Sample, candidate_of, rotating, task_of, with_headers
+from attacks.reading import Sample, candidate_of, parameters, rotating, task_of, with_headers
 
 from kernelwright.records import Depth
 
 HONEST = sorted(with_headers("honest"), key=lambda s: (s.task, s.name))
 SMALL = ("row_softmax", "linear_bias", "gelu_chain")
-DAILY = {s.name for s in rotating([s for s in HONEST if s.task in SMALL], 8)} | {"linear_pack_too_early"}
+DAILY = {s.name for s in rotating([s for s in HONEST if s.task in SMALL], 5)} | {"linear_pack_too_early"}
 REPETITIONS = 20
 
 
@@ -23,16 +23,14 @@ def sessions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sessions]:
     made.close()
 
 
-@pytest.mark.parametrize(
-    "sample", [pytest.param(s, id=s.name, marks=[] if s.name in DAILY else [pytest.mark.slow]) for s in HONEST]
-)
+@pytest.mark.parametrize("sample", parameters(HONEST, DAILY))
 def test_honest_candidate_passes(sample: Sample, sessions: Sessions) -> None:
     wrong = complaint(sample, sessions.judge(sample))
     assert not wrong, wrong
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sample", [pytest.param(s, id=s.name) for s in HONEST if "PASSED" in s.expect])
+@pytest.mark.parametrize("sample", parameters([s for s in HONEST if "PASSED" in s.expect], {s.name for s in HONEST}))
 def test_honest_candidate_is_never_rejected(sample: Sample, sessions: Sessions) -> None:
     session = sessions.get(task_of(sample))
     candidate = candidate_of(sample.path)
