@@ -33,6 +33,7 @@ FUNC_LIMIT = 400
 """Most Funcs of a pipeline: beyond it Halide's compilation takes minutes."""
 
 TABLES = (
+    "constants",
     "elementwise",
     "activations",
     "views",

@@ -9,7 +9,7 @@ from typing import Any
 from kernelwright.search import expressions as ex
 from kernelwright.search.expressions import Expr
 from kernelwright.search.lowering import Lowering, Tensor, translates
-from kernelwright.search.lowering_elementwise import constant
+from kernelwright.search.lowering_constants import constant
 from kernelwright.search.lowering_reductions import sum_over
 from kernelwright.search.lowering_views import broadcast, reshaped
 
