@@ -94,7 +94,7 @@ class Expected:
             dtype: torch's name of the output's dtype.
         """
         if dtype not in EPSILONS:
-            return cls(reference, None, dtype, 0.0, 0.0, 0.0)
+            return cls(exact, None, dtype, 0.0, 0.0, 0.0)
         exact = np.asarray(exact, dtype=np.float64)
         apart = distance(reference, exact, dtype)
         if apart.finite:

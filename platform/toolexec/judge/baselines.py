@@ -267,6 +267,7 @@ class BaselineSet:
         contestant.ensure_slots(1)
         contestant.arm([0])
         contestant.go()
+        contestant.forget()
         return contestant
 
     def _start_kernel(self, name: str) -> Built:

@@ -60,7 +60,7 @@ class Contestant:
         """``time.monotonic()`` after which nothing is waited for any more."""
         self.slots = 0
         self.round_trip_ns = 0
-        self._start = self.worker.arena.size
+        self._start = self._slots_start = self.worker.arena.size
         self._inputs: list[list[Array]] = []
         self._input_places: list[list[int]] = []
         self._output_places: list[list[int]] = []
@@ -95,7 +95,7 @@ class Contestant:
         self._grow(end)
         for at, spec, array in zip(places, self.spec.parameters, weights, strict=True):
             np.copyto(self.worker.arena.array(at, spec), array)
-        self._start = -(-end // PAGE) * PAGE
+        self._start = self._slots_start = -(-end // PAGE) * PAGE
         self._ask("weights", key=self.key, at=places)
 
     def prepare(self) -> bool:
@@ -163,6 +163,12 @@ class Contestant:
             np.array_equal(here.reshape(-1).view(np.uint8), there.reshape(-1).view(np.uint8))
             for here, there in zip(self._inputs[slot], inputs, strict=True)
         )
+
+    def forget(self) -> None:
+        """Drop results and give back the memory behind the slots; they can be filled again."""
+        self.arm(range(self.slots))
+        self.arm([])
+        self.worker.arena.release(self._slots_start, self._start)
 
     def calibrate(self, rounds: int = 25) -> None:
         """Measure the round trip of an empty go."""

@@ -26,6 +26,13 @@ from kernelwright.toolexec.workers.arena import lay_out
 from kernelwright.toolexec.workers.kernel import TensorSpec
 
 TIMEOUT_S = 120.0
+FRUGAL = {
+    "MALLOC_MMAP_MAX_": "65536",
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 20),
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 20),
+    "MALLOC_TOP_PAD_": str(1 << 17),
+}
+"""Nothing is timed in this process: it gives memory back as soon as it is free."""
 FACTS_VERSION = 2
 """Raise it when the description changes."""
 
@@ -43,7 +50,7 @@ class Reference:
         self.task = task
         self.described: dict[str, Described] = {}
         self._threads = threads
-        self._worker = pool.start_trusted("reference")
+        self._worker = pool.start_trusted("reference", FRUGAL)
         self._weights: dict[str, int | None] = {}
         folder = pool.root / "reference"
         folder.mkdir(exist_ok=True)
@@ -115,13 +122,14 @@ class Reference:
 
     def results(self, workload: str, inputs: Sequence[Array]) -> list[Array]:
         """The reference's results as written, under the weights last set."""
-        return self._run(workload, inputs)[0]
+        return [np.array(a) for a in self._run(workload, inputs)[0]]
 
     def close(self) -> None:
         """End its process."""
         self._worker.close()
 
     def _run(self, workload: str, inputs: Sequence[Array]) -> tuple[list[Array], list[Array]]:
+        """Results as written (views, valid until the next call) and exact ones (copies)."""
         described = self.described[workload]
         places, end = lay_out(described.inputs)
         self._grow(end)
@@ -137,9 +145,8 @@ class Reference:
             specs = [TensorSpec("result", t["dtype"], tuple(t["shape"])) for t in told[kind]]
             if [s.shape for s in specs] != [s.shape for s in described.outputs]:
                 raise ReferenceBroken(f"workload {workload}: the reference's results change their shape between calls")
-            arrays = [arena.array(int(t["at"]), s) for t, s in zip(told[kind], specs, strict=True)]
-            groups.append([np.array(a) for a in arrays])
-        return groups[0], groups[1]
+            groups.append([arena.array(int(t["at"]), s) for t, s in zip(told[kind], specs, strict=True)])
+        return groups[0], [np.array(a) for a in groups[1]]
 
     def _describe(self, workload: str, seed: int, *, export: bool) -> dict[str, Any]:
         told = self._call("describe", workload, seed=seed, export=export)

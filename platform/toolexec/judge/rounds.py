@@ -22,8 +22,10 @@ from kernelwright.toolexec.precision import Array
 from kernelwright.toolexec.statistics import StopRule, log_ratios
 
 MAX_SLOTS = 200
-MAX_SLOT_BYTES = 96 << 20
+MAX_SLOT_BYTES = 64 << 20
 """Inputs and outputs of all slots of one contestant; at least one slot is used whatever its size."""
+SPOT_BYTES = 8 << 20
+"""A call kept for a later comparison may hold so much."""
 MAX_CHECKER_US = 50_000.0
 """The checking baseline runs every slot; the number of slots is cut so that it needs no longer than this."""
 SLOW_FACTOR = 4.0
@@ -144,9 +146,10 @@ class Rounds:
         while pending:
             self.check_case(pending.pop())
         self._singles(plan, measured)
-        for inputs, outputs in self._spots[: max(plan.spot_checks, 1)]:
-            expected = self.book.expect(inputs, self.weights_seed)
-            check_outputs(outputs, expected, self.book, family="timed", tally=self.tally)
+        for inputs, outputs in self._spots:
+            self._check_exactly(inputs, outputs)
+        for contestant in self._everyone:
+            contestant.forget()
         return measured
 
     def _warm_up(self, plan: RoundPlan) -> int:
@@ -227,14 +230,24 @@ class Rounds:
         chosen = int(self.rng.integers(len(mine))) if spot else -1
         for slot, arrays in enumerate(mine):
             if slot == chosen:
-                self._spots.append(([np.array(a) for a in self._staged[slot]], arrays))
+                self._spot(self._staged[slot], arrays)
             if self.candidate.trusted:
                 continue
             if theirs is not None and self._close(arrays, theirs[slot]):
                 self.tally.checked_calls += 1
                 continue
-            expected = self.book.expect(self._staged[slot], self.weights_seed)
-            check_outputs(arrays, expected, self.book, family="timed", tally=self.tally)
+            self._check_exactly(self._staged[slot], arrays)
+
+    def _spot(self, inputs: list[Array], outputs: list[Array]) -> None:
+        """Compare a timed call with float64: at the end where it is small, at once where keeping it costs memory."""
+        if sum(a.nbytes for a in [*inputs, *outputs]) > SPOT_BYTES:
+            self._check_exactly(inputs, outputs)
+        else:
+            self._spots.append(([np.array(a) for a in inputs], outputs))
+
+    def _check_exactly(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        expected = self.book.expect(inputs, self.weights_seed)
+        check_outputs(outputs, expected, self.book, family="timed", tally=self.tally)
 
     def _close(self, mine: Sequence[Array], theirs: Sequence[Array]) -> bool:
         return all(c.holds(a, b) for c, a, b in zip(self.closeness, mine, theirs, strict=True))

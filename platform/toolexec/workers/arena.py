@@ -5,6 +5,7 @@ Owns mapping it and cutting arrays out of it. Used on both sides; the judge deci
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import mmap
 import os
@@ -15,6 +16,8 @@ import numpy as np
 from kernelwright.toolexec.workers.kernel import NUMPY_DTYPES, Array, TensorSpec
 
 ALIGN = 64
+MADV_REMOVE = 9
+"""Of Linux's madvise; Python's mmap does not name it everywhere."""
 GAP = 192
 """Bytes left between two tensors, so that they do not all start at the same offset in a page."""
 
@@ -61,6 +64,13 @@ class Arena:
         if self._map is None or offset < 0 or offset + count * dtype.itemsize > self.size:
             raise ValueError(f"{spec.name} at {offset} reaches beyond the arena of {self.size} bytes")
         return np.frombuffer(self._map, dtype=dtype, count=count, offset=offset).reshape(spec.shape)
+
+    def release(self, start: int, end: int) -> None:
+        """Give whole pages between two offsets back to the system; they read as zeros afterwards."""
+        first, last = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE, end // mmap.PAGESIZE * mmap.PAGESIZE
+        if self._map is not None and first < last:
+            with contextlib.suppress(OSError):  # a kernel that cannot: the memory stays until the worker ends
+                self._map.madvise(MADV_REMOVE, first, last - first)
 
     def close(self) -> None:
         """Give the descriptor back; arrays still in use keep their mapping alive."""

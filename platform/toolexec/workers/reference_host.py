@@ -18,7 +18,7 @@ from torch.utils import _pytree as pytree
 
 from kernelwright.toolexec.workers.arena import Arena, lay_out
 from kernelwright.toolexec.workers.describe import describe, tensor_spec
-from kernelwright.toolexec.workers.kernel import KernelError, TensorSpec
+from kernelwright.toolexec.workers.kernel import Array, KernelError, TensorSpec
 from kernelwright.toolexec.workers.module_kernel import (
     build_module,
     fill_call,
@@ -28,6 +28,7 @@ from kernelwright.toolexec.workers.module_kernel import (
 )
 from kernelwright.toolexec.workers.serve import copy_into
 
+FLOATS = ("float16", "bfloat16", "float32", "float64")
 POSITIVE = "running_var"
 RANDOMISED_BUFFERS = ("running_mean", "running_var")
 
@@ -132,13 +133,12 @@ class ReferenceHost:
             ``exact_error`` when float64 could not be run (``exact`` is then the result as written).
         """
         loaded = self.loaded[message["key"]]
-        tensors = [
-            to_tensor(self.arena.array(at, spec).copy(), spec)
-            for at, spec in zip(message["at"], loaded.inputs, strict=True)
-        ]
+        views = [self.arena.array(at, spec) for at, spec in zip(message["at"], loaded.inputs, strict=True)]
         with torch.inference_mode(False), torch.no_grad():
-            plain = run_module(loaded.module, loaded.call, tensors)
-            exact, error = self._exact(loaded, tensors, plain) if message.get("exact", True) else (plain, "")
+            own = [to_tensor(v, spec).clone() for v, spec in zip(views, loaded.inputs, strict=True)]
+            plain = run_module(loaded.module, loaded.call, own)
+            del own
+            exact, error = self._exact(loaded, views, plain) if message.get("exact", True) else (plain, "")
         arrays = [to_array(t) for t in [*plain, *exact]]
         specs = [
             TensorSpec(f"result{i}", str(t.dtype).removeprefix("torch."), tuple(t.shape))
@@ -153,9 +153,12 @@ class ReferenceHost:
         return {"reference": told[: len(plain)], "exact": told[len(plain) :], "exact_error": error}
 
     def _exact(
-        self, loaded: Loaded, tensors: Sequence[torch.Tensor], plain: list[torch.Tensor]
+        self, loaded: Loaded, views: Sequence[Array], plain: list[torch.Tensor]
     ) -> tuple[list[torch.Tensor], str]:
-        doubles = [t.double() if t.is_floating_point() else t.clone() for t in tensors]
+        doubles = [
+            to_tensor(v, spec).double() if spec.dtype in FLOATS else to_tensor(v, spec).clone()
+            for v, spec in zip(views, loaded.inputs, strict=True)
+        ]
         old = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:
@@ -175,13 +178,12 @@ def seed_all(seed: int) -> None:
 
 
 def run_module(module: Any, call: Any, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """forward on fresh copies; its results, flattened.
+    """forward on tensors that it may change; its results, flattened.
 
     Raises:
         KernelError: a result is no tensor.
     """
-    own = [t.clone() for t in tensors]
-    arguments = own if call is None else fill_call(call, own)
+    arguments = tensors if call is None else fill_call(call, tensors)
     leaves: list[torch.Tensor] = pytree.tree_leaves(module(*arguments))
     for i, leaf in enumerate(leaves):
         if not isinstance(leaf, torch.Tensor):

@@ -43,6 +43,9 @@ class Scripted:
     def ensure_slots(self, count: int) -> None:
         pass
 
+    def forget(self) -> None:
+        self.inputs.clear()
+
     def calibrate(self) -> None:
         self.round_trip_ns = 10_000
 
