@@ -2,8 +2,8 @@
 
 ``applies`` of a ``c`` or ``module`` solution names the operators it does (`ops`, or `ops_any` for several graph forms),
 conditions (`require`) and macros (`define`). Conditions and macros are expressions over ``in0.. p0.. out0..`` (with
-``.shape .ndim .dtype .numel``), ``s0..`` (scalars) and ``op0..`` (``.args .kwargs .name``), evaluated by a small closed
-interpreter: library text is data and is never executed. The match is liberal; the judge is strict.
+``.shape .ndim .dtype .numel``), ``s0..`` (scalars), ``op0..`` (``.args .kwargs .name``) and ``n_ops``, evaluated by a
+small closed interpreter: library text is data and is never executed. The match is liberal; the judge is strict.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _base(operation: OperationFacts) -> str:
 
 
 def _scope(workload: WorkloadFacts, operations: Sequence[OperationFacts]) -> dict[str, Any]:
-    scope: dict[str, Any] = {}
+    scope: dict[str, Any] = {"n_ops": len(operations)}
     for kind, prefix in (("input", "in"), ("parameter", "p"), ("output", "out")):
         for index, argument in enumerate(workload.of_kind(kind)):
             scope[f"{prefix}{index}"] = _tensor(argument)
