@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 import pytest
+
 from kernelwright.config import RunConfig, default_values, known_keys, load_config, parse_target
 from kernelwright.errors import ConfigError, UnknownName
 

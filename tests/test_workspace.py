@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from fakes.records import a_candidate, a_decision, an_event
+
 from kernelwright.errors import UnknownName, WorkspaceError
 from kernelwright.records import RunEvent
 from kernelwright.workspace import RunFolder, Workspace, append_line, read_records, workspace_error

@@ -28,7 +28,13 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 def demo(json_: JsonOption = False, workspace: WorkspaceOption = None, quiet: Quiet = False) -> None:
     """Make a shipped kernel faster, for real, in about a minute."""
-    options = {"budget.seconds": DEMO_BUDGET_S, "budget.rounds": 3}
+    options = {
+        "budget.seconds": DEMO_BUDGET_S,
+        "budget.rounds": 2,
+        "search.decisions_per_round": 3,
+        "search.tune_measurements": 3,
+        "search.tune_seconds": 4.0,
+    }
     _optimize(DEMO_TASK, options=options, workspace=workspace, json_=json_, quiet=quiet)
 
 

@@ -2,8 +2,8 @@
 
 Run, with kernelwright installed:
     python tests/benchmarks/measure_ladders.py knowledge/solutions/cpp-box-blur [more folders] [--depth full] [--write]
-Each rung is judged against the best baseline and, paired, against the rung before it, on the solution's own task. Exit 1
-when a rung fails or a stated number is not reproduced within its interval (widened by the stated noise).
+Each rung is judged against the best baseline and, paired, against the rung before it, on the solution's own task. Exit
+1 when a rung fails or a stated number is not reproduced within its interval (widened by the stated noise).
 """
 
 from __future__ import annotations

@@ -79,7 +79,8 @@ def main() -> None:
         print(line, flush=True)
     mean = math.exp(sum(math.log(g) for g in gains) / len(gains)) if gains else 1.0
     print(
-        f"\n{right} of {len(names)} right, {len(gains)} faster than the best baseline (geometric mean of those {mean:.2f}x)"
+        f"\n{right} of {len(names)} right, {len(gains)} faster than the best baseline "
+        f"(geometric mean of those {mean:.2f}x)"
     )
 
 

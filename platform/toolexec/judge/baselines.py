@@ -178,6 +178,12 @@ class BaselineSet:
         for worker in built.workers:
             self._pool.release(worker)
 
+    def contenders(self, names: Sequence[str]) -> list[str]:
+        """Those that may turn out to be the best: by cached times at most twice the fastest at some workload."""
+        times = {n: self.records[n].latency_us for n in names if n in self.records}
+        best = {w: min(t[w].median for t in times.values() if w in t) for w in {w for t in times.values() for w in t}}
+        return [n for n, t in times.items() if any(t[w].median <= 2 * best[w] for w in t)]
+
     def restart(self, names: Sequence[str]) -> None:
         """Fresh processes for some, e.g. for a confirmation."""
         for name in names:

@@ -147,7 +147,7 @@ class Evaluating:
                 checker: Contestant | None = beside[0]
             else:
                 beside = self._baselines(workload, against)
-                checker = next((b for b in beside if b.name in TORCH_BASELINES), beside[0] if beside else None)
+                checker = self._checker(workload, beside)
             outcome = judge(
                 bench,
                 self.candidate,
@@ -164,6 +164,18 @@ class Evaluating:
             self.place.floors.measure_again()
             verdict.check_plausible(outcome, self.candidate.id, self.place.floors.byte_floor_us(workload))
         return outcome
+
+    def _checker(self, workload: str, beside: Sequence[Contestant]) -> Contestant | None:
+        """Whose outputs timed outputs are compared with: the quickest of torch's, since it runs in every round."""
+        records = self.place.baselines.records
+
+        def time_us(contestant: Contestant) -> float:
+            record = records.get(contestant.name)
+            found = record.latency_us.get(workload) if record is not None else None
+            return found.median if found is not None else math.inf
+
+        ours = [b for b in beside if b.name in TORCH_BASELINES]
+        return min(ours, key=time_us, default=beside[0] if beside else None)
 
     def _rival(self, bench: Bench, rival: tuple[Candidate, Path], stack: ExitStack) -> Contestant:
         other, artifact = rival
@@ -183,7 +195,7 @@ class Evaluating:
         baselines = self.place.baselines
         order = sorted(against, key=lambda n: n != self.place.best_baseline)
         if self.depth is Depth.CONFIRMED and not self.outcomes:
-            baselines.restart(order)
+            baselines.restart(baselines.contenders(order))
         order = baselines.build_all(order, self.place.benches[workload].progress)
         found = [baselines.contestant(name, workload) for name in order]
         if self.thorough.control and found:
