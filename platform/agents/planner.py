@@ -1,6 +1,6 @@
 """SearchPlanner: draws decisions from library solutions and their ladders, and from the rules of scheduling.
 
-It needs no model. A solution is tried at its last rung first; solutions take turns, so that one precedent cannot fill a
+It needs no model. A solution is tried at its best rung first; solutions take turns, so that one precedent cannot fill a
 round. Once a candidate has passed, moves on the best one join in.
 """
 
@@ -11,7 +11,7 @@ from itertools import zip_longest
 
 from kernelwright.agents.adaptation import bind
 from kernelwright.protocols import Knowledge, Recalled, ScheduleSpace, TechniqueEvidence
-from kernelwright.records import Candidate, Decision, Entry, Rung
+from kernelwright.records import Candidate, Decision, Entry, Rung, Solution
 
 
 class SearchPlanner:
@@ -43,8 +43,7 @@ class SearchPlanner:
                 continue
             if solution.entry is not Entry.PIPELINE and not bind(solution, knowledge.facts).fits:
                 continue
-            rungs = list(enumerate(solution.rungs))
-            ladders.append([_adopt(recalled, index, rung, knowledge) for index, rung in reversed(rungs)])
+            ladders.append([_adopt(recalled, index, knowledge) for index in best_first(solution)])
         return ladders
 
     def _rules(self, knowledge: Knowledge) -> list[Decision]:
@@ -121,14 +120,22 @@ def _with_flag(flag: str, why: str, best: Candidate, knowledge: Knowledge) -> De
     )
 
 
-def _adopt(recalled: Recalled, index: int, rung: Rung, knowledge: Knowledge) -> Decision:
+def best_first(solution: Solution) -> list[int]:
+    """Indices of a ladder's rungs in the order to try: by measured speed-up where all have one, else last first."""
+    last_first = list(range(len(solution.rungs)))[::-1]
+    measured = [r.speedup.value for r in solution.rungs if r.speedup is not None]
+    return sorted(last_first, key=lambda i: -measured[i]) if len(measured) == len(last_first) else last_first
+
+
+def _adopt(recalled: Recalled, index: int, knowledge: Knowledge) -> Decision:
     """Adopting a rung of a precedent, as a decision that starts from the reference."""
-    solution, told = recalled.solution, rung.decision
-    last = index == len(solution.rungs) - 1
-    gained = rung.decision.measured
+    solution = recalled.solution
+    rung = solution.rungs[index]
+    told, gained = rung.decision, rung.decision.measured
+    best = index == best_first(solution)[0]
     return Decision(
         technique=told.technique,
-        summary=f"{told.summary} (from {solution.id}, {'best rung' if last else f'rung {index + 1}'})",
+        summary=f"{told.summary} (from {solution.id}, {'best rung' if best else f'rung {index + 1}'})",
         where=told.where or "whole kernel",
         parameters=told.parameters,
         bottleneck=told.bottleneck,

@@ -84,3 +84,17 @@ def test_a_measured_rung_predicts_with_its_own_ratio():
         solution=recalled.solution.model_copy(update={"rungs": (rung,)}), score=1.0, reasons=(), same_task=True
     )
     assert plan(knowledge(measured))[0].predicted_speedup == 3.0
+
+
+def test_a_measured_ladder_is_tried_at_its_fastest_rung_first():
+    recalled = ladder("one", 3, ops=fitting(knowledge().facts))
+    rungs = tuple(
+        rung.model_copy(update={"speedup": a_ratio(value)})
+        for rung, value in zip(recalled.solution.rungs, (1.1, 2.0, 1.6), strict=True)
+    )
+    measured = Recalled(
+        solution=recalled.solution.model_copy(update={"rungs": rungs}), score=1.0, reasons=(), same_task=True
+    )
+    found = plan(knowledge(measured), limit=3)
+    assert [d.source for d in found] == ["solution:one#1", "solution:one#2", "solution:one#0"]
+    assert "best rung" in found[0].summary
