@@ -27,7 +27,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 
 def demo(json_: JsonOption = False, workspace: WorkspaceOption = None, quiet: Quiet = False) -> None:
-    """Make a shipped kernel faster, for real, in about a minute."""
+    """Make a shipped kernel faster, for real, in about two minutes."""
     options = {
         "budget.seconds": DEMO_BUDGET_S,
         "budget.rounds": 2,
