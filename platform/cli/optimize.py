@@ -139,8 +139,9 @@ def _command() -> str:
 
 
 def _show(place: Any, run_id: str, *, json_: bool) -> None:
-    """The result: table, where it lies, what to run next. Exit 1 when nothing was gained."""
+    """The result: table, where it lies, what to run next. Exit 1 when no gain was confirmed."""
     from kernelwright.cli.tables import run_text
+    from kernelwright.records import Depth
     from kernelwright.report.loading import load_run_records, run_json
 
     records = load_run_records(place.run(run_id))
@@ -148,6 +149,7 @@ def _show(place: Any, run_id: str, *, json_: bool) -> None:
         print_json(run_json(records))
     else:
         say(run_text(records))
-    best = records.summary.best
-    gained = best is not None and best.low > 1.0
+    best = records.best_evaluation
+    confirmed = best is not None and best.depth is Depth.CONFIRMED
+    gained = confirmed and best.speedup is not None and best.speedup.low > 1.0
     raise typer.Exit(0 if gained else 1)

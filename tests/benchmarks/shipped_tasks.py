@@ -57,6 +57,13 @@ def row(name: str, found: dict[str, Any]) -> tuple[bool, float | None, str]:
     text += f"{best['value']:6.2f}x [{best['low']:.2f}, {best['high']:.2f}] over {best['against']:12}"
     child = next((s for s in found["steps"] if s["decision"]["child"] == summary["best_candidate"]), None)
     text += child["decision"]["source"] if child else ""
+    judged = child["evaluations"] if child else []
+    if not any(e["depth"] == "confirmed" and e["status"] == "PASSED" for e in judged):
+        return (
+            passed > 0,
+            None,
+            text + "  NOT CONFIRMED: " + "".join(e["status"] for e in judged if e["depth"] == "confirmed"),
+        )
     return passed > 0, best["value"] if best["low"] > 1 else None, text
 
 
