@@ -150,6 +150,6 @@ def _show(place: Any, run_id: str, *, json_: bool) -> None:
     else:
         say(run_text(records))
     best = records.best_evaluation
-    confirmed = best is not None and best.depth is Depth.CONFIRMED
-    gained = confirmed and best.speedup is not None and best.speedup.low > 1.0
+    claimed = best.speedup if best is not None and best.depth is Depth.CONFIRMED else None
+    gained = claimed is not None and claimed.low > 1.0
     raise typer.Exit(0 if gained else 1)
