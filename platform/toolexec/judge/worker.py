@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import queue
+import secrets
 import shutil
 import signal
 import socket
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.errors import JudgeError
+from kernelwright.toolexec.judge import standstill
 from kernelwright.toolexec.judge.sandbox import Confinement, command, environment
 from kernelwright.toolexec.workers.arena import Arena
 from kernelwright.toolexec.workers.wire import DONE, GO, Closed, LateReply, Wire, WireError, decode
@@ -107,6 +109,13 @@ class Worker:
         self.arena = Arena.create()
         self.waited_s = 0.0
         """Seconds spent waiting for answers."""
+        self.still = False
+        """Stop it whenever nobody waits for an answer."""
+        self.strict = True
+        """Unasked and unnumbered answers end it; False is for tests."""
+        self.cpu_ns = 0
+        """Processor time of the last go."""
+        self._stopped = False
         self._numbers = itertools.count(1)
         self._ready = False
         ours, theirs = socket.socketpair()
@@ -164,51 +173,84 @@ class Worker:
             WorkerFailure: it refused, died, was late, or answered nonsense. After ``died`` and ``timeout`` it is gone.
         """
         self.wait_ready()
+        self._refuse_unasked()
+        self.resume()
         number = next(self._numbers)
         reply = self._exchange(lambda: self._wire.send({"op": op, "n": number, **fields}), timeout_s)
+        while not self.strict and reply.get("n") != number:
+            reply = self._exchange(lambda: None, timeout_s)
+        if self.still:
+            self.stop()
         if "error" in reply:
             log = str(reply.get("trace") or "") or self.log_tail()
             raise WorkerFailure(str(reply["error"]), str(reply.get("message", ""))[:2000], log[-LOG_TAIL:])
         if reply.get("n") != number:
             self.close()
-            raise WorkerFailure("died", "the worker's answers are out of step")
+            raise WorkerFailure("cheated", "the worker answered something that it was not asked")
         return reply
 
     def go(self, timeout_s: float) -> int:
         """Run what was armed.
 
+        Where the worker stands still, it is let go only after "go" lies in its channel, and stopped again as soon as
+        "done" was read: nothing of it runs before and after.
+
         Returns:
-            Nanoseconds of wall time between sending "go" and having read "done".
+            Nanoseconds of wall time between "go" and having read "done".
 
         Raises:
             WorkerFailure: as :meth:`call`.
         """
+        self._refuse_unasked()
         deadline = time.monotonic() + timeout_s
+        word = secrets.token_hex(8).encode() + b"\n"  # drawn after the last answer: nobody can have answered already
+        used = standstill.cpu_ns(self.pid)
         try:
-            start = time.perf_counter_ns()
-            self._wire.send_line(GO)
+            if self._stopped:
+                self._wire.send_line(GO + word)
+                start = time.perf_counter_ns()
+                self.resume()
+            else:
+                start = time.perf_counter_ns()
+                self._wire.send_line(GO + word)
             line = self._wire.receive_line(deadline)
             elapsed = time.perf_counter_ns() - start
         except WireError as error:
             raise self._failure(error, timeout_s) from error
+        if self.still:
+            self.stop()
+        self.cpu_ns = standstill.cpu_ns(self.pid) - used
         self.waited_s += elapsed * 1e-9
-        if line != DONE:
-            try:
-                reply = decode(line)
-            except WireError as error:
-                raise self._failure(error, timeout_s) from error
-            log = str(reply.get("trace") or "") or self.log_tail()
-            raise WorkerFailure(
-                str(reply.get("error", "runtime")), str(reply.get("message", ""))[:2000], log[-LOG_TAIL:]
-            )
-        return elapsed
+        if line == DONE + word or (not self.strict and line.startswith(DONE.rstrip())):
+            return elapsed
+        raise self._no_done(line, timeout_s)
+
+    def _no_done(self, line: bytes, timeout_s: float) -> WorkerFailure:
+        """What a line in place of "done" means: an error that the kernel raised, or a forgery."""
+        try:
+            reply = decode(line)
+        except WireError as error:
+            return self._failure(error, timeout_s)
+        if not isinstance(reply.get("error"), str):
+            return self._failure(WireError(f"not a result: {line[:80]!r}"), timeout_s)
+        log = str(reply.get("trace") or "") or self.log_tail()
+        return WorkerFailure(reply["error"], str(reply.get("message", ""))[:2000], log[-LOG_TAIL:])
+
+    def stop(self) -> None:
+        """Make it stand still, with its process group."""
+        if not self._stopped:
+            self._stopped = True
+            standstill.stop(self.pid)
+
+    def resume(self) -> None:
+        """Let it run again."""
+        if self._stopped:
+            self._stopped = False
+            standstill.resume(self.pid)
 
     def pin(self, cores: Iterable[int]) -> None:
         """Let all its threads run on ``cores`` only."""
-        wanted = set(cores)
-        for task in os.listdir(f"/proc/{self.pid}/task") if wanted else ():
-            with contextlib.suppress(OSError):  # a thread may have ended meanwhile
-                os.sched_setaffinity(int(task), wanted)
+        standstill.pin(self.pid, cores)
 
     def log_tail(self) -> str:
         """The end of what it printed."""
@@ -226,6 +268,22 @@ class Worker:
         end_tree(self._process, self.tag)
         self.arena.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _refuse_unasked(self) -> None:
+        """Nothing may have been said since the last answer.
+
+        Raises:
+            WorkerFailure: of kind ``cheated``; it is gone then. A channel that was closed is told by the next answer.
+        """
+        if not self.strict or not self._wire.pending:
+            return
+        try:
+            line = self._wire.receive_line(time.monotonic() + 0.05)
+        except Closed:
+            return
+        except WireError:
+            line = b"part of a line"
+        raise self._failure(WireError(f"unasked: {line[:80]!r}"), 0.0)
 
     def _exchange(self, send: Callable[[], None], timeout_s: float) -> dict[str, Any]:
         start = time.monotonic()

@@ -134,14 +134,14 @@ def serve(wire: Wire, host: Any) -> None:
             line = wire.receive_line()
         except Closed:
             return
-        if line == GO:
+        if line.startswith(GO):
             gc.disable()
             try:
                 go()
             except BaseException as error:
                 wire.send({"n": -1, **error_reply(error)})
             else:
-                wire.send_line(DONE)
+                wire.send_line(DONE + line[len(GO) :])
             gc.enable()
             continue
         message = decode(line)

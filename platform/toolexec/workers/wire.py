@@ -1,4 +1,4 @@
-"""Lines of JSON over a socket, and the two short words of a timed call. Used on both sides.
+"""Lines of JSON over a socket, and the two short lines of a timed call. Used on both sides.
 
 No pickle: nothing that a worker sends can become code in the judge. A line has a bounded length, every reply repeats
 the number of its request, and whatever does not fit is a WireError.
@@ -14,8 +14,9 @@ from typing import Any
 
 MAX_LINE = 4 << 20
 """Longest line in bytes; descriptions of exported graphs are the longest honest ones."""
-GO = b"go\n"
-DONE = b"done\n"
+GO = b"go "
+DONE = b"done "
+"""Followed by a word that the judge draws anew for each call: "done" cannot be said before "go" was read."""
 
 
 class WireError(Exception):
@@ -55,6 +56,11 @@ class Wire:
             self._socket.sendall(line)
         except OSError as error:
             raise Closed(str(error)) from error
+
+    @property
+    def pending(self) -> bool:
+        """Has something arrived that nobody has read yet?"""
+        return bool(self._rest) or bool(select.select([self._socket], [], [], 0)[0])
 
     def send(self, message: dict[str, Any]) -> None:
         """Send one JSON object."""

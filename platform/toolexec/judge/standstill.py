@@ -1,0 +1,99 @@
+"""Workers stand still unless the judge waits for them: stopping, continuing, and what their processes used.
+
+Owns the signals SIGSTOP and SIGCONT to a worker's process group, the processor clock of a worker, and its threads'
+affinity. A worker that stands still cannot watch its inputs being written, compute ahead, burn the core in others'
+turns, or finish a result after it said "done".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterable
+
+STOP_WITHIN_S = 2.0
+POLL_S = 2e-5
+STILL = (b"T", b"t", b"Z", b"X")
+"""States of a thread that does nothing: stopped, traced, dead."""
+
+
+def stop(pid: int) -> bool:
+    """Stop a worker with its process group, and wait until all its threads stand still.
+
+    Args:
+        pid: the worker, leader of a group of its own (else only the process itself is stopped).
+
+    Returns:
+        Whether all stand still; False when it is gone, or a thread is stuck in the kernel.
+    """
+    if not _signal(pid, signal.SIGSTOP):
+        return False
+    deadline = time.monotonic() + STOP_WITHIN_S
+    while not _stands(pid):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_S)
+    return True
+
+
+def resume(pid: int) -> None:
+    """Let it run."""
+    _signal(pid, signal.SIGCONT)
+
+
+def cpu_ns(pid: int) -> int:
+    """Processor time that all threads of a process used so far, ended ones included; 0 when it is gone."""
+    try:
+        return time.clock_gettime_ns((~pid << 3) | 2)  # Linux: the clock of another process, as clock_getcpuclockid
+    except OSError:
+        return 0
+
+
+def threads(pid: int) -> list[int]:
+    """Its threads; [] when it is gone."""
+    try:
+        return [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+    except OSError:
+        return []
+
+
+def pin(pid: int, cores: Iterable[int]) -> None:
+    """Let all its threads run on ``cores`` only; nothing when there are none."""
+    wanted = set(cores)
+    for thread in threads(pid) if wanted else ():
+        with contextlib.suppress(OSError):  # a thread may have ended meanwhile
+            os.sched_setaffinity(thread, wanted)
+
+
+def outside(pid: int, cores: Iterable[int]) -> set[int]:
+    """Cores beyond ``cores`` that some thread of it may run on."""
+    allowed, found = set(cores), set[int]()
+    for thread in threads(pid):
+        with contextlib.suppress(OSError):
+            found |= os.sched_getaffinity(thread) - allowed
+    return found
+
+
+def _signal(pid: int, number: signal.Signals) -> bool:
+    """To its group where it leads one. Never to a group that it only belongs to: that may be the judge's own."""
+    if pid <= 1:
+        return False
+    try:
+        if os.getpgid(pid) == pid:
+            os.killpg(pid, number)
+        else:
+            os.kill(pid, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def _stands(pid: int) -> bool:
+    for thread in threads(pid):
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{pid}/task/{thread}/stat", "rb") as stream:
+                if stream.read().rpartition(b")")[2].split()[0] not in STILL:
+                    return False
+    return True
