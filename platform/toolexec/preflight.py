@@ -6,7 +6,7 @@ tolerance accepts nonsense is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -14,22 +14,24 @@ import numpy as np
 from kernelwright.errors import ReferenceBroken, TaskError
 from kernelwright.protocols import JudgeSettings
 from kernelwright.records import Record, Task
+from kernelwright.toolexec.controls import PLAIN_TOLERANCES, accepted, accepting, plainly_accepted, standard_controls
 from kernelwright.toolexec.judge.cases import Case, CaseBook
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.reference import Reference
 from kernelwright.toolexec.numerics import USABLE_ERROR, Expected, compare
-from kernelwright.toolexec.precision import EPSILONS, Array, narrow, root_mean_square, widen
+from kernelwright.toolexec.precision import EPSILONS, Array, widen
 
 FAMILIES = ("as-is", "signed-normal", "outlier")
-MUST_REJECT = ("zeros", "mean", "other inputs' result")
+MUST_REJECT = ("zeros", "mean", "the answer to another seed")
 """A tolerance that accepts one of these judges nothing."""
+Outcome = Literal["ok", "note", "unfit", "broken"]
 
 
 class Finding(Record):
     """One thing that preflight looked at."""
 
     check: str
-    outcome: Literal["ok", "note", "unfit", "broken"]
+    outcome: Outcome
     """``note``: worth knowing; ``unfit``: the task is refused; ``broken``: the reference itself is."""
     message: str
     workload: str = ""
@@ -43,6 +45,8 @@ class PreflightReport(Record):
     task_name: str
     task_id: str
     findings: tuple[Finding, ...]
+    degenerate: dict[str, tuple[str, ...]] = {}
+    """Tolerance of a plain allclose -> which of zeros, mean, stale, ident it would accept at the first workload."""
 
     @property
     def fit(self) -> bool:
@@ -57,16 +61,22 @@ def preflight(task: Task, settings: JudgeSettings) -> PreflightReport:
     """
     pool = WorkerPool(threads=settings.threads, memory_limit_gib=settings.memory_limit_gib)
     rng = np.random.default_rng(settings.seed or None)
+    degenerate: dict[str, tuple[str, ...]] = {}
     try:
         reference = Reference(task, pool, settings.threads)
         reference.load(int(rng.integers(1, 2**31 - 1)))
         books = {w.name: CaseBook(task, reference, w.name, rng) for w in task.workloads}
         findings = examine(task, reference, books)
+        if not any(f.outcome == "broken" for f in findings):
+            book = books[task.workloads[0].name]
+            degenerate = plain_degeneracies(book)
+            refused = any(f.outcome == "unfit" for f in findings)
+            findings += [*plain_findings(book, degenerate, refused), *influence_findings(task, reference, book, rng)]
     except ReferenceBroken as error:
         findings = [Finding(check="reference", outcome="broken", message=str(error))]
     finally:
         pool.close()
-    return PreflightReport(task_name=task.name, task_id=task.id, findings=tuple(findings))
+    return PreflightReport(task_name=task.name, task_id=task.id, findings=tuple(findings), degenerate=degenerate)
 
 
 def examine(task: Task, reference: Reference, books: Mapping[str, CaseBook]) -> list[Finding]:
@@ -77,14 +87,28 @@ def examine(task: Task, reference: Reference, books: Mapping[str, CaseBook]) -> 
     """
     findings: list[Finding] = []
     for workload, book in books.items():
+        if any(0 in t.shape for t in reference.described[workload].outputs):
+            text = "a result has no elements: there is nothing to compare"
+            return [*findings, Finding(check="size", outcome="unfit", message=text, workload=workload)]
         cases = book.cases(FAMILIES, None)
         findings += reference_findings(task, reference, book, cases[0])
         if any(f.outcome == "broken" for f in findings) or workload != task.workloads[0].name:
             continue
         families = ", ".join(c.family for c in cases)
         findings.append(Finding(check="families", outcome="ok", message=f"inputs: {families}", workload=workload))
-        findings += control_findings(task, book, cases)
+        findings += control_findings(task, book, cases, another_seed(book))
     return findings
+
+
+def another_seed(book: CaseBook) -> Case:
+    """get_inputs()' own values under another seed than any case's, with what is right on them."""
+    return Case("as-is", book.draws[-1], book.expect(book.draws[-1]))
+
+
+def plain_degeneracies(book: CaseBook) -> dict[str, tuple[str, ...]]:
+    """Tolerance -> wrong results that a plain allclose accepts on get_inputs()' own values."""
+    case, other = book.cases(("as-is",), None)[0], another_seed(book)
+    return {f"{t:g}": plainly_accepted(case, other, t) for t in PLAIN_TOLERANCES}
 
 
 def refuse_broken(findings: Sequence[Finding]) -> None:
@@ -106,7 +130,7 @@ def refuse_broken(findings: Sequence[Finding]) -> None:
 def reference_findings(task: Task, reference: Reference, book: CaseBook, case: Case) -> Iterator[Finding]:
     """Repeatable, finite, near float64, of a sane size."""
 
-    def finding(check: str, outcome: Literal["ok", "note", "unfit", "broken"], message: str) -> Finding:
+    def finding(check: str, outcome: Outcome, message: str) -> Finding:
         return Finding(check=check, outcome=outcome, message=message, workload=book.workload)
 
     reference.weights(book.workload, None)
@@ -139,79 +163,77 @@ def reference_findings(task: Task, reference: Reference, book: CaseBook, case: C
         yield finding("float64", "ok" if expected.own_rms <= limit else "note", text)
 
 
-def control_findings(task: Task, book: CaseBook, cases: Sequence[Case]) -> Iterator[Finding]:
-    """Results that the tolerance must reject on at least one family."""
-    controls: dict[str, Callable[[Case, int], Array | None]] = {
-        "zeros": lambda case, i: np.zeros_like(case.expected[i].exact),
-        "mean": lambda case, i: mean_result(case.expected[i].exact),
-        "other inputs' result": lambda case, i: other_result(case, cases, i),
-        "lower precision": lambda case, i: lower_precision(case.expected[i]),
-    }
-    for j, fact in enumerate(book.facts):
-        controls[f"input {fact.name} passed through"] = lambda case, i, j=j: passed_through(case, i, j)  # type: ignore[misc]
-    for name, make in controls.items():
-        verdict = accepted_everywhere(task, cases, make)
-        if verdict is None:
+def control_findings(task: Task, book: CaseBook, cases: Sequence[Case], other: Case) -> Iterator[Finding]:
+    """Results that the tolerance must reject on at least one family.
+
+    Args:
+        task: the task.
+        book: its cases at one workload.
+        cases: the first of get_inputs()' own values, then of other families.
+        other: get_inputs()' own values under another seed.
+    """
+
+    def finding(outcome: Outcome, message: str, check: str = "control") -> Finding:
+        return Finding(check=check, outcome=outcome, message=message, workload=book.workload)
+
+    for name, make in standard_controls(cases[0], other, [f.name for f in book.facts]).items():
+        verdicts = accepting(task, cases, make)
+        if not verdicts:
             continue
-        if verdict:
-            outcome: Literal["note", "unfit"] = "unfit" if name in MUST_REJECT else "note"
-            yield Finding(check="control", outcome=outcome, message=f"accepts {name}", workload=book.workload)
-        else:
-            yield Finding(check="control", outcome="ok", message=f"rejects {name}", workload=book.workload)
+        if all(verdicts):
+            yield finding("unfit" if name in MUST_REJECT else "note", f"accepts {name}")
+            continue
+        yield finding("ok", f"rejects {name}")
+        if verdicts[0] and accepted(task, cases[0], make):
+            kinds = ", ".join(c.family for c in cases if accepted(task, c, make) is False)
+            text = f"get_inputs() alone would accept {name}; drawn too, and rejecting it: {kinds}"
+            yield finding("note", text, "repair")
 
 
-def accepted_everywhere(task: Task, cases: Sequence[Case], make: Callable[[Case, int], Array | None]) -> bool | None:
-    """Would the control pass on every case on which it can be made? None where there is none."""
-    verdict: bool | None = None
-    for case in cases:
-        told = accepted(task, case, make)
-        if told is False:
-            return False
-        verdict = told if told is not None else verdict
-    return verdict
+def plain_findings(book: CaseBook, degenerate: Mapping[str, Sequence[str]], refused: bool) -> Iterator[Finding]:
+    """What a plain allclose would have accepted on get_inputs()' own values, and what is done about it."""
+    for tolerance, names in degenerate.items():
+        if not names:
+            text = f"allclose with atol = rtol = {tolerance} rejects zeros, mean, stale and ident"
+            yield Finding(check="plain tolerance", outcome="ok", message=text, workload=book.workload)
+            continue
+        remedy = "" if refused else "; judged by error ratio, relative to the result's RMS, which rejects it"
+        text = f"allclose with atol = rtol = {tolerance} would accept {', '.join(names)}{remedy}"
+        yield Finding(check="plain tolerance", outcome="note", message=text, workload=book.workload)
 
 
-def accepted(task: Task, case: Case, make: Callable[[Case, int], Array | None]) -> bool | None:
-    """Would the control pass on this case? None where it cannot be made."""
-    verdicts = []
-    for i, expected in enumerate(case.expected):
-        values = make(case, i)
-        if values is None:
-            return None
-        got = narrow(values, expected.dtype) if expected.dtype in EPSILONS else values.astype(expected.exact.dtype)
-        verdicts.append(compare(got, expected, task.tolerance, propagate=True).problem is None)
-    return all(verdicts)
+def influence_findings(
+    task: Task, reference: Reference, book: CaseBook, rng: np.random.Generator
+) -> Iterator[Finding]:
+    """Does every input, and every weight, move the result? Is leaving the weights at their defaults noticed?"""
 
+    def finding(check: str, outcome: Outcome, message: str) -> Finding:
+        return Finding(check=check, outcome=outcome, message=message, workload=book.workload)
 
-def mean_result(exact: Array) -> Array | None:
-    """The mean everywhere; None for a single number, which is its own mean."""
-    return np.full_like(exact, exact.mean()) if exact.size > 1 else None
-
-
-def other_result(case: Case, cases: Sequence[Case], i: int) -> Array | None:
-    """The result on other inputs."""
-    others = [c for c in cases if c is not case]
-    return others[0].expected[i].exact if others else None
-
-
-def lower_precision(expected: Expected) -> Array | None:
-    """A float32 or float64 result rounded to the next lower precision."""
-    below = {"float64": "float32", "float32": "bfloat16"}.get(expected.dtype)
-    if below is None or root_mean_square(expected.exact) == 0:
-        return None
-    with np.errstate(over="ignore"):
-        return widen(narrow(expected.exact, below), below)
-
-
-def passed_through(case: Case, i: int, j: int) -> Array | None:
-    """Input j as the result, where shape and kind fit."""
-    expected, array = case.expected[i], case.inputs[j]
-    if array.shape != expected.exact.shape:
-        return None
-    if expected.dtype in EPSILONS:
-        floating = array.dtype.kind == "f" or (array.dtype == np.uint16 and expected.dtype == "bfloat16")
-        return widen(array, expected.dtype) if floating else None
-    return array if array.dtype == expected.exact.dtype else None
+    case = book.cases(("as-is",), None)[0]
+    told = reference.influence(book.workload, case.inputs)
+    dead = [name for name, moved in told.inputs.items() if not moved]
+    if dead:
+        yield finding("inputs", "note", f"changing {', '.join(dead)} moves no result: a kernel need not read it")
+    elif told.inputs:
+        yield finding("inputs", "ok", f"every input moves the result: {', '.join(told.inputs)}")
+    if not reference.described[book.workload].parameters:
+        return
+    dead = [name for name, moved in told.parameters.items() if not moved]
+    if dead:
+        yield finding("weights", "note", f"dead weights, which move no result: {', '.join(dead[:12])}")
+    elif told.parameters:
+        yield finding("weights", "ok", f"all of {len(told.parameters)} weights move the result")
+    if told.untried:
+        yield finding("weights", "note", f"{told.untried} weights were not tried, for want of time")
+    seed = int(rng.integers(1, 2**31 - 1))
+    randomly = Case("random weights", case.inputs, reference.expect(book.workload, case.inputs, seed))
+    if not all(np.isfinite(e.exact).all() for e in randomly.expected if e.dtype in EPSILONS):
+        yield finding("control", "note", "random weights make the result non-finite: only the module's own are used")
+    elif accepted(task, randomly, lambda _, i: case.expected[i].exact):
+        yield finding("control", "note", "accepts weights left at default: no weight matters beyond the tolerance")
+    else:
+        yield finding("control", "ok", "rejects weights left at default")
 
 
 def bits(array: Array) -> Array:

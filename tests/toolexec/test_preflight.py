@@ -24,7 +24,7 @@ def test_a_fit_task_rejects_every_control():
     report = checked()
     assert report.fit
     told = outcomes(report)
-    for name in ("zeros", "mean", "other inputs' result", "lower precision", "input x passed through"):
+    for name in ("zeros", "mean", "the answer to another seed", "lower precision", "input x passed through"):
         assert told[f"rejects {name}"] == "ok"
     assert report.to_json()["format"] == "kernelwright/preflight/1"
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,18 @@ FRUGAL = {
 """Nothing is timed in this process: it gives memory back as soon as it is free."""
 FACTS_VERSION = 2
 """Raise it when the description changes."""
+
+
+@dataclass(frozen=True)
+class Influence:
+    """What moves a reference's results."""
+
+    inputs: dict[str, bool]
+    """Input -> does changing it change a result?"""
+    parameters: dict[str, bool]
+    """The same of parameters; buffers are not asked."""
+    untried: int
+    """Parameters that were not tried, for want of time."""
 
 
 class Reference:
@@ -124,6 +137,13 @@ class Reference:
         """The reference's results as written, under the weights last set."""
         return [np.array(a) for a in self._run(workload, inputs)[0]]
 
+    def influence(self, workload: str, inputs: Sequence[Array]) -> Influence:
+        """Which inputs and parameters move the float64 result on ``inputs``, under the module's own weights."""
+        self.weights(workload, None)
+        told = self._call("influence", workload, at=self._place(workload, inputs))
+        moved = {kind: {str(n): bool(m) for n, m in told[kind].items()} for kind in ("inputs", "parameters")}
+        return Influence(**moved, untried=int(told["untried"]))
+
     def close(self) -> None:
         """End its process."""
         self._worker.close()
@@ -131,11 +151,8 @@ class Reference:
     def _run(self, workload: str, inputs: Sequence[Array]) -> tuple[list[Array], list[Array]]:
         """Results as written (views, valid until the next call) and exact ones (copies)."""
         described = self.described[workload]
-        places, end = lay_out(described.inputs)
-        self._grow(end)
-        arena = self._worker.arena
-        for at, spec, array in zip(places, described.inputs, inputs, strict=True):
-            np.copyto(arena.array(at, spec), array)
+        places, arena = self._place(workload, inputs), self._worker.arena
+        end = lay_out(described.inputs)[1]
         told = self._call("expect", workload, at=places, start=end)
         if "needed" in told:
             self._grow(int(told["needed"]))
@@ -147,6 +164,15 @@ class Reference:
                 raise ReferenceBroken(f"workload {workload}: the reference's results change their shape between calls")
             groups.append([arena.array(int(t["at"]), s) for t, s in zip(told[kind], specs, strict=True)])
         return groups[0], [np.array(a) for a in groups[1]]
+
+    def _place(self, workload: str, inputs: Sequence[Array]) -> list[int]:
+        """Write inputs into the arena; where they lie."""
+        specs = self.described[workload].inputs
+        places, end = lay_out(specs)
+        self._grow(end)
+        for at, spec, array in zip(places, specs, inputs, strict=True):
+            np.copyto(self._worker.arena.array(at, spec), array)
+        return places
 
     def _describe(self, workload: str, seed: int, *, export: bool) -> dict[str, Any]:
         told = self._call("describe", workload, seed=seed, export=export)

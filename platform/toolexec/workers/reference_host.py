@@ -18,10 +18,10 @@ from torch.utils import _pytree as pytree
 
 from kernelwright.toolexec.workers.arena import Arena, lay_out
 from kernelwright.toolexec.workers.describe import describe, tensor_spec
+from kernelwright.toolexec.workers.influence import influence_of, run_module
 from kernelwright.toolexec.workers.kernel import Array, KernelError, TensorSpec
 from kernelwright.toolexec.workers.module_kernel import (
     build_module,
-    fill_call,
     import_file,
     to_array,
     to_tensor,
@@ -64,6 +64,7 @@ class ReferenceHost:
             "draw": self.draw,
             "weights": self.weights,
             "expect": self.expect,
+            "influence": self.influence,
         }
 
     def go(self) -> None:
@@ -152,6 +153,14 @@ class ReferenceHost:
         told = [{"dtype": s.dtype, "shape": list(s.shape), "at": at} for s, at in zip(specs, places, strict=True)]
         return {"reference": told[: len(plain)], "exact": told[len(plain) :], "exact_error": error}
 
+    def influence(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Which inputs and parameters move the float64 result on inputs in the arena; see workers/influence.py."""
+        loaded = self.loaded[message["key"]]
+        views = [self.arena.array(at, spec) for at, spec in zip(message["at"], loaded.inputs, strict=True)]
+        own = [to_tensor(v, spec).clone() for v, spec in zip(views, loaded.inputs, strict=True)]
+        names = [spec.name for spec in loaded.inputs]
+        return influence_of(loaded.exact or loaded.module, loaded.call, dict(zip(names, own, strict=True)))
+
     def _exact(
         self, loaded: Loaded, views: Sequence[Array], plain: list[torch.Tensor]
     ) -> tuple[list[torch.Tensor], str]:
@@ -175,20 +184,6 @@ def seed_all(seed: int) -> None:
     torch.manual_seed(seed)
     np.random.seed(seed % 2**32)
     random.seed(seed)
-
-
-def run_module(module: Any, call: Any, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """forward on tensors that it may change; its results, flattened.
-
-    Raises:
-        KernelError: a result is no tensor.
-    """
-    arguments = tensors if call is None else fill_call(call, tensors)
-    leaves: list[torch.Tensor] = pytree.tree_leaves(module(*arguments))
-    for i, leaf in enumerate(leaves):
-        if not isinstance(leaf, torch.Tensor):
-            raise KernelError(f"the reference's result {i} is a {type(leaf).__name__}, not a tensor")
-    return leaves
 
 
 def randomised(own: dict[str, torch.Tensor], module: torch.nn.Module, seed: int) -> dict[str, torch.Tensor]:
