@@ -7,7 +7,7 @@ every access, and parsed again only where something changed. It must not rank: `
 from __future__ import annotations
 
 import logging
-import re
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
@@ -15,17 +15,14 @@ from pathlib import Path
 from typing import Literal
 
 from kernelwright.errors import LibraryError, UnknownName
+from kernelwright.memory.duplicates import near_duplicate
+from kernelwright.memory.licences import refusal_of
 from kernelwright.memory.solution_files import Problem, entry_folders, load_solution
 from kernelwright.memory.solution_writing import save_solution
-from kernelwright.records import Candidate, Review, ReviewState, Rung, Solution
+from kernelwright.records import Review, ReviewState, Solution
+from kernelwright.records.record import content_hash
 
 log = logging.getLogger(__name__)
-
-NEAR_CODE = 0.9
-"""Share of common token runs from which two sources count as the same code."""
-RUN_LENGTH = 5
-"""Tokens in a run that is compared."""
-
 
 @dataclass(frozen=True)
 class Shelf:
@@ -107,14 +104,48 @@ class Library:
             UnknownName: there is none; the nearest are named.
             LibraryError: there is one, but it is broken.
         """
-        solutions, problems = self._look()
-        for solution in solutions:
-            if solution.id == id:
-                return solution
-        for problem in problems:
-            if problem.folder.name == id and id not in self.excluded:
-                raise LibraryError(problem.message)
-        raise UnknownName("solution", id, [s.id for s in solutions])
+        found = self.look_up(id)
+        if isinstance(found, Solution):
+            return found
+        if found:
+            raise LibraryError(found[0].message)
+        raise UnknownName("solution", id, self.ids())
+
+    def look_up(self, id: str) -> Solution | list[Problem]:
+        """The solution with this id, else why the entries of that name cannot be used; [] when there is none."""
+        problems: list[Problem] = []
+        for shelf in self.shelves:
+            folder = shelf.root / id
+            if not self.has(id) or not folder.is_dir():
+                continue
+            entry = self._entries[folder] = self._entry(folder, shelf.origin)
+            if not isinstance(entry.outcome, Problem):
+                return entry.outcome
+            problems.append(entry.outcome)
+        return problems
+
+    def ids(self) -> list[str]:
+        """Ids of all folders on the shelves, broken ones too; nothing is read."""
+        return sorted(self.scan())
+
+    def has(self, id: str) -> bool:
+        """Whether a folder on some shelf has this name."""
+        plain = bool(id) and not id.startswith((".", "_")) and "/" not in id and id not in self.excluded
+        return plain and any((s.root / id).is_dir() for s in self.shelves)
+
+    def scan(self) -> dict[str, str]:
+        """Id -> signature of its folders: equal means unchanged. Cheap: files are looked at, not read."""
+        found: dict[str, list[object]] = {}
+        for shelf in self.shelves:
+            for folder in entry_folders(shelf.root):
+                if folder.name not in self.excluded:
+                    found.setdefault(folder.name, []).append([shelf.origin, _signature(folder)])
+        return {id: content_hash(told) for id, told in found.items()}
+
+    def scan_one(self, id: str) -> str:
+        """The signature of one id, as :meth:`scan` gives it; "" when there is none."""
+        told = [[s.origin, _signature(s.root / id)] for s in self.shelves if (s.root / id).is_dir()]
+        return content_hash(told) if told and self.has(id) else ""
 
     def folder(self, id: str) -> Path:
         """Where the entry with this id lies.
@@ -180,64 +211,27 @@ class Library:
         if known is not None and known.signature == signature:
             return known
         try:
-            return _Entry(signature, load_solution(folder, origin=origin))
+            solution = load_solution(folder, origin=origin)
+            if origin == "shipped" and (refusal := refusal_of(solution.licence)):
+                raise LibraryError(f"{folder}: not for the shipped set: {refusal}")
+            return _Entry(signature, solution)
         except LibraryError as error:
             log.warning("library entry left out: %s", error)
             return _Entry(signature, Problem(folder, str(error)))
 
 
 def _signature(folder: Path) -> tuple[tuple[str, int, int], ...]:
-    found = []
-    for path in sorted(folder.rglob("*")):
+    found: list[tuple[str, int, int]] = []
+    left = [(str(folder), "")]
+    while left:
+        path, prefix = left.pop()
         try:
-            stat = path.stat()
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    stat = entry.stat()
+                    if entry.is_dir(follow_symlinks=False):
+                        left.append((entry.path, f"{prefix}{entry.name}/"))
+                    found.append((f"{prefix}{entry.name}", stat.st_mtime_ns, stat.st_size))
         except OSError:
             continue  # gone since it was listed; loading says so if it mattered
-        found.append((path.relative_to(folder).as_posix(), stat.st_mtime_ns, stat.st_size))
-    return tuple(found)
-
-
-def near_duplicate(new: Solution, old: Solution) -> str:
-    """Why ``new`` brings nothing that ``old`` does not have; "" when it does."""
-    kind = ("family", "language", "architecture")
-    if any(getattr(new, name) != getattr(old, name) for name in kind):
-        return ""
-    alike = code_likeness(new.rungs[-1].candidate, old.rungs[-1].candidate)
-    if alike < NEAR_CODE or _gains(new, old):
-        return ""
-    same = "the same code as" if alike == 1.0 else f"{alike:.0%} the same code as"
-    return f"near-duplicate: {same} {old.id} ({old.family}, {old.language}), and no gain over it is shown"
-
-
-def _gains(new: Solution, old: Solution) -> bool:
-    """True when the last rung of ``new`` is shown to be faster: on the same task and, for times, machine."""
-    if new.task != old.task or not new.task:
-        return False
-    a, b = new.rungs[-1], old.rungs[-1]
-    if _same_machine(a, b):
-        shared = a.latency_us.keys() & b.latency_us.keys()
-        if shared:
-            return all(a.latency_us[w].high < b.latency_us[w].low for w in shared)
-    return a.speedup is not None and b.speedup is not None and a.speedup.low > b.speedup.high
-
-
-def _same_machine(a: Rung, b: Rung) -> bool:
-    if a.environment is None or b.environment is None:
-        return False
-    return a.environment.machine_id == b.environment.machine_id
-
-
-def code_likeness(a: Candidate, b: Candidate) -> float:
-    """Share of common runs of tokens (Jaccard), 0 to 1; comments, layout and tunables' values do not count."""
-    left, right = _runs(a), _runs(b)
-    return len(left & right) / len(left | right) if left | right else 1.0
-
-
-def _runs(candidate: Candidate) -> set[tuple[str, ...]]:
-    comment = r"#(?!include|define|pragma|if|else|endif|undef).*" if candidate.entry == "module" else r"//.*"
-    text = "\n".join(file.text for file in candidate.files)
-    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
-    tokens = re.findall(r"[A-Za-z_]\w*|\d[\w.]*|[^\s\w]", re.sub(comment, " ", text))
-    if len(tokens) <= RUN_LENGTH:
-        return {tuple(tokens)}
-    return {tuple(tokens[i : i + RUN_LENGTH]) for i in range(len(tokens) - RUN_LENGTH + 1)}
+    return tuple(sorted(found))

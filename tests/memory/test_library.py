@@ -9,7 +9,8 @@ from fakes.solutions import a_ladder_folder, a_recipe_folder
 
 from kernelwright.errors import LibraryError, UnknownName
 from kernelwright.memory import library as library_module
-from kernelwright.memory.library import Library, Shelf, code_likeness, shipped_root
+from kernelwright.memory.duplicates import code_likeness
+from kernelwright.memory.library import Library, Shelf, shipped_root
 from kernelwright.memory.solution_files import load_solution
 from kernelwright.records import ReviewState
 

