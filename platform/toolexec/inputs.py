@@ -17,8 +17,9 @@ from kernelwright.records import Domain
 from kernelwright.toolexec.precision import EPSILONS, as_float, narrow
 
 Array = npt.NDArray[Any]
-FAMILIES = ("as-is", "signed-normal", "heavy-tail", "outlier", "scaled", "constant")
-"""In the order of how much they usually tell."""
+NON_FINITE = "non-finite"
+FAMILIES = ("as-is", "signed-normal", "heavy-tail", "outlier", "scaled", "constant", NON_FINITE)
+"""In the order of how much they usually tell; the last only where a domain promises to propagate NaN and Inf."""
 REPLACED = 16
 """Elements replaced at random in every fresh input."""
 
@@ -131,6 +132,8 @@ def make_family(
         return [np.array(a) for a in draw]
     if not any(f.domain.structure == "free" and a.size for f, a in zip(facts, draw, strict=True)):
         return None
+    if family == NON_FINITE:
+        return with_non_finite(draw, facts, rng)
     made = []
     for fact, array in zip(facts, draw, strict=True):
         if fact.domain.structure != "free" or not array.size or fact.dtype == "bool":
@@ -141,6 +144,23 @@ def make_family(
         else:
             made.append(integer_family(family, array, fact.domain, rng))
     return made
+
+
+def with_non_finite(
+    draw: Sequence[Array], facts: Sequence[InputFacts], rng: np.random.Generator
+) -> list[Array] | None:
+    """A draw with NaN, Inf and -Inf at a few random places of the inputs that may hold them; None where none may."""
+    made, placed = [np.array(a) for a in draw], False
+    for i, (fact, array) in enumerate(zip(facts, draw, strict=True)):
+        may = fact.domain.non_finite == "propagate" and fact.domain.structure == "free"
+        if not (may and array.size and fact.dtype in EPSILONS):
+            continue
+        values = np.array(as_float(array, fact.dtype))
+        count = 3 * (1 + array.size // 1000)
+        places = rng.choice(array.size, size=min(count, array.size), replace=False)
+        values.reshape(-1)[places] = np.resize([np.nan, np.inf, -np.inf], places.size)
+        made[i], placed = narrow(values, fact.dtype), True
+    return made if placed else None
 
 
 class Mixer:

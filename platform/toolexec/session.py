@@ -28,6 +28,7 @@ from kernelwright.records import (
     TaskFacts,
 )
 from kernelwright.toolexec.floors import Floors
+from kernelwright.toolexec.guards import ALL, Guards
 from kernelwright.toolexec.judge.baselines import BaselineSet, cache_key, facts_of
 from kernelwright.toolexec.judge.cases import CaseBook
 from kernelwright.toolexec.judge.device_lock import DeviceLock
@@ -54,14 +55,23 @@ class Session:
         device: where candidates run.
         lock: held while something is timed.
         progress: told what happens.
+        guards: which of the judge's guards are on; all of them but in tests.
     """
 
     def __init__(
-        self, task: Task, settings: JudgeSettings, device: Device, *, lock: DeviceLock, progress: Progress | None
+        self,
+        task: Task,
+        settings: JudgeSettings,
+        device: Device,
+        *,
+        lock: DeviceLock,
+        progress: Progress | None,
+        guards: Guards = ALL,
     ) -> None:
         self.task = task
         self.settings = settings
         self.device = device
+        self.guards = guards
         self.environment: Environment = device.environment(threads=settings.threads)
         self.facts = TaskFacts(task_id=task.id, workloads=())
         self._lock = lock
@@ -103,9 +113,11 @@ class Session:
         reference.load(seed)
         self.environment = self.environment.model_copy(update=reference.about())
         weights = baselines.weights = {w.name: reference.weights(w.name, None) for w in self.task.workloads}
-        books = {w.name: CaseBook(self.task, reference, w.name, self._rng) for w in self.task.workloads}
+        names, guards = [w.name for w in self.task.workloads], self.guards
+        books = {name: CaseBook(self.task, reference, name, self._rng, guards=guards) for name in names}
         findings = examine(self.task, reference, books)
-        refuse_broken(findings)
+        if self.guards.preflight:
+            refuse_broken(findings)
         say("prepare", {"message": "describing the task and building its baselines"})
         if cached:
             reference.export(seed, self._cache)
@@ -199,4 +211,5 @@ class Session:
             best_baseline=self.best_baseline,
             floors=self._floors,
             builds=builds,
+            guards=self.guards,
         )

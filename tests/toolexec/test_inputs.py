@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelwright.records import Domain
-from kernelwright.toolexec.inputs import FAMILIES, InputFacts, Mixer, guess_domain, make_family, nudged
+from kernelwright.toolexec.inputs import FAMILIES, NON_FINITE, InputFacts, Mixer, guess_domain, make_family, nudged
 
+ALWAYS = [f for f in FAMILIES if f != NON_FINITE]
 DOMAINS = [Domain(), Domain(low=0.0), Domain(high=1.0), Domain(low=-2.0, high=3.0), Domain(low=5.0, high=6.0)]
 
 
@@ -17,7 +18,7 @@ def draw_inside(domain: Domain, rng: np.random.Generator) -> np.ndarray:
     return rng.uniform(low, high, (7, 11)).astype(np.float32)
 
 
-@given(seed=st.integers(0, 1000), family=st.sampled_from(FAMILIES), domain=st.sampled_from(DOMAINS))
+@given(seed=st.integers(0, 1000), family=st.sampled_from(ALWAYS), domain=st.sampled_from(DOMAINS))
 def test_floats_stay_inside_the_domain(seed, family, domain):
     rng = np.random.default_rng(seed)
     fact = InputFacts("x", "float32", (7, 11), domain)
@@ -29,7 +30,7 @@ def test_floats_stay_inside_the_domain(seed, family, domain):
     assert domain.high is None or made[0].max() <= domain.high
 
 
-@given(seed=st.integers(0, 1000), family=st.sampled_from(FAMILIES))
+@given(seed=st.integers(0, 1000), family=st.sampled_from(ALWAYS))
 def test_integers_stay_inside_declared_bounds_or_are_permuted(seed, family):
     rng = np.random.default_rng(seed)
     base = rng.integers(3, 9, (6, 5)).astype(np.int64)
@@ -48,6 +49,18 @@ def test_inputs_that_may_not_be_invented_are_left_alone():
     assert make_family("outlier", [base], [fact], rng) is None
     as_is = make_family("as-is", [base], [fact], rng)
     assert as_is is not None and np.array_equal(as_is[0], base)
+
+
+def test_nan_and_inf_are_drawn_only_where_a_domain_propagates_them():
+    rng = np.random.default_rng(0)
+    base = rng.standard_normal((30, 40)).astype(np.float32)
+    never = InputFacts("x", "float32", (30, 40), Domain())
+    promised = InputFacts("y", "float32", (30, 40), Domain(non_finite="propagate"))
+    assert make_family(NON_FINITE, [base], [never], rng) is None
+    made = make_family(NON_FINITE, [base, base], [never, promised], rng)
+    assert made is not None and np.array_equal(made[0], base)
+    assert {str(v) for v in made[1][~np.isfinite(made[1])]} == {"nan", "inf", "-inf"}
+    assert np.isfinite(made[1]).mean() > 0.98
 
 
 def test_a_nudge_moves_the_last_place_and_stays_inside():

@@ -14,12 +14,20 @@ from kernelwright.errors import MissingTool
 from kernelwright.protocols import JudgeSettings, Progress
 from kernelwright.records import Task
 from kernelwright.toolexec.devices import device
+from kernelwright.toolexec.guards import ALL, Guards
 from kernelwright.toolexec.judge.device_lock import DeviceLock
 from kernelwright.toolexec.session import Session
 
 
 class LocalExecutor:
-    """Sessions on this machine."""
+    """Sessions on this machine.
+
+    Args:
+        guards: which of the judge's guards are on; all of them but in tests.
+    """
+
+    def __init__(self, guards: Guards = ALL) -> None:
+        self._guards = guards
 
     def open(self, task: Task, *, settings: JudgeSettings, progress: Progress | None = None) -> Session:
         """Open a session; see :class:`kernelwright.protocols.Executor`."""
@@ -27,7 +35,8 @@ class LocalExecutor:
         here = place.availability()
         if not here.ok:
             raise MissingTool(f"the device {settings.device} is not here: {here.detail}")
-        session = Session(task, settings, place, lock=DeviceLock(lock_path(settings.device)), progress=progress)
+        lock = DeviceLock(lock_path(settings.device))
+        session = Session(task, settings, place, lock=lock, progress=progress, guards=self._guards)
         try:
             session.start()
         except BaseException:

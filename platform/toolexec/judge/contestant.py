@@ -1,24 +1,32 @@
-"""One kernel in one worker, as the rounds see it: fill slots, arm, go, collect.
+"""One kernel in one worker, as the rounds see it: arm, fill slots, go, collect.
 
-Owns where a kernel's inputs, outputs and weights lie in its worker's arena. The judge compares elsewhere.
+Owns where a kernel's inputs, outputs and weights lie in its worker's arena, and that the worker stands still whenever
+the judge does not wait for it. The judge compares elsewhere.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from kernelwright.toolexec.devices.cpu import allowed_cores, measuring_cores
+from kernelwright.toolexec.guards import ALL, Guards
+from kernelwright.toolexec.judge import standstill
 from kernelwright.toolexec.judge.worker import Worker, WorkerFailure
 from kernelwright.toolexec.precision import Array
-from kernelwright.toolexec.workers.arena import lay_out
-from kernelwright.toolexec.workers.kernel import LoadSpec
+from kernelwright.toolexec.workers.arena import GAP, lay_out, nbytes
+from kernelwright.toolexec.workers.kernel import LoadSpec, TensorSpec
 
 PAGE = 4096
 LIMIT_S = 60.0
+FENCE = 0xC3
+"""Byte between inputs; it must still be there after a call."""
+LINGER_S = 0.05
 
 
 class BaselineFailed(Exception):
@@ -44,14 +52,25 @@ class Contestant:
         key: the kernel's key in that process.
         spec: what it was loaded from.
         trusted: a baseline; that it fails is no candidate's fault.
+        guards: which of the judge's guards are on.
     """
 
-    def __init__(self, name: str, worker: Worker, key: str, spec: LoadSpec, *, trusted: bool) -> None:
+    def __init__(
+        self, name: str, worker: Worker, key: str, spec: LoadSpec, *, trusted: bool, guards: Guards = ALL
+    ) -> None:
         self.name = name
         self.worker = worker
         self.key = key
         self.spec = spec
         self.trusted = trusted
+        self.guards = guards
+        if guards.off:  # the worker's part of them
+            self.spec = dataclasses.replace(spec, options={**spec.options, "guards_off": list(guards.off)})
+        worker.still, worker.strict = guards.freeze_idle, guards.wire_strict
+        self.cores = measuring_cores(spec.threads) or tuple(allowed_cores())
+        """Where it may run."""
+        self.cpu_ns = 0
+        """Processor time of the last go."""
         self.limit_s = LIMIT_S
         """Longest time for one answer."""
         self.budget_s = math.inf
@@ -62,6 +81,7 @@ class Contestant:
         self.round_trip_ns = 0
         self._start = self._slots_start = self.worker.arena.size
         self._inputs: list[list[Array]] = []
+        self._fences: list[list[Array]] = []
         self._input_places: list[list[int]] = []
         self._output_places: list[list[int]] = []
 
@@ -82,11 +102,13 @@ class Contestant:
         return self.worker.waited_s >= self.budget_s or time.monotonic() >= self.deadline
 
     def load(self) -> None:
-        """Load it.
+        """Load it, on the cores where it will be measured: what it starts stays on them.
 
         Raises:
             WorkerFailure: it cannot be loaded.
         """
+        if not self.trusted:
+            self.worker.pin(self.cores)
         self._ask("load", key=self.key, spec=self.spec.to_json())
 
     def set_weights(self, weights: Sequence[Array]) -> None:
@@ -101,6 +123,11 @@ class Contestant:
     def prepare(self) -> bool:
         """Let it pack its weights; True when it has something to pack."""
         return bool(self._ask("prepare", key=self.key)["prepared"])
+
+    def observed(self) -> Mapping[str, Any]:
+        """What its worker saw of its calls; {} when that is nonsense."""
+        seen = self._ask("observed", key=self.key).get("seen")
+        return seen if isinstance(seen, dict) else {}
 
     def ensure_slots(self, count: int) -> None:
         """Have at least ``count`` bound slots."""
@@ -117,6 +144,9 @@ class Contestant:
         for slot in range(self.slots, count):
             places = zip(self._input_places[slot], self.spec.inputs, strict=True)
             self._inputs.append([arena.array(at, spec) for at, spec in places])
+            ends = zip(self._input_places[slot], self.spec.inputs, strict=True)
+            fence = TensorSpec("fence", "uint8", (GAP,))
+            self._fences.append([arena.array(at + nbytes(spec), fence) for at, spec in ends])
         fresh = [[slot, self._input_places[slot]] for slot in range(self.slots, count)]
         self._ask("bind", key=self.key, slots=fresh)
         self.slots = count
@@ -125,17 +155,30 @@ class Contestant:
         """Write inputs into a slot."""
         for target, array in zip(self._inputs[slot], inputs, strict=True):
             np.copyto(target, array)
+        for fence in self._fences[slot]:
+            fence.fill(FENCE)
 
     def arm(self, slots: Sequence[int], poison: int = 0xFF) -> None:
-        """Poison the slots' outputs and say which slots the next go runs."""
-        self._ask("arm", key=self.key, slots=list(slots), poison=poison)
+        """Poison the slots' outputs and say which slots the next go runs. Fill them afterwards."""
+        self._ask("arm", key=self.key, slots=list(slots), poison=poison if self.guards.poison else 0)
 
     def go(self) -> int:
         """Run what was armed; nanoseconds of wall time, round trip included."""
         try:
-            return self.worker.go(self.timeout_s)
+            elapsed = self.worker.go(self.timeout_s)
         except WorkerFailure as failure:
             raise self._blame(failure) from failure
+        self.cpu_ns = self.worker.cpu_ns
+        return elapsed
+
+    def strays(self) -> set[int]:
+        """Cores that it let itself run on beside its own."""
+        return standstill.outside(self.worker.pid, self.cores)
+
+    def linger(self) -> None:
+        """Let it run on for a while (only tests want that)."""
+        self.worker.resume()
+        time.sleep(LINGER_S)
 
     def collect(self, slots: Sequence[int], *, copy: bool = True) -> list[list[Array]]:
         """Outputs of the slots.
@@ -164,6 +207,10 @@ class Contestant:
             for here, there in zip(self._inputs[slot], inputs, strict=True)
         )
 
+    def fenced(self, slot: int) -> bool:
+        """Is the memory beside the slot's inputs untouched?"""
+        return all(bool((fence == FENCE).all()) for fence in self._fences[slot])
+
     def forget(self) -> None:
         """Drop results and give back the memory behind the slots; they can be filled again."""
         self.arm(range(self.slots))
@@ -175,11 +222,12 @@ class Contestant:
         self.arm([])
         self.round_trip_ns = int(np.median([self.go() for _ in range(rounds)]))
 
-    def one_call_ns(self, repeats: int = 3) -> float:
-        """A first idea of the time of one call, on whatever is in slot 0."""
+    def one_call_ns(self, inputs: Sequence[Array], repeats: int = 3) -> float:
+        """A first idea of the time of one call."""
         best = float("inf")
         for _ in range(repeats):
             self.arm([0])
+            self.fill(0, inputs)
             best = min(best, self.go() - self.round_trip_ns)
         return max(best, 200.0)
 

@@ -13,6 +13,7 @@ from kernelwright.toolexec.judge.worker import WorkerFailure
 STATUS_OF = {
     "runtime": Status.RUNTIME_ERROR,
     "died": Status.RUNTIME_ERROR,
+    "compile": Status.COMPILE_ERROR,
     "shape": Status.WRONG_SHAPE,
     "dtype": Status.WRONG_DTYPE,
     "cheated": Status.CHEATED,

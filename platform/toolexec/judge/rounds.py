@@ -19,7 +19,7 @@ from kernelwright.toolexec.judge.contestant import Contestant
 from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.numerics import Closeness
 from kernelwright.toolexec.precision import Array
-from kernelwright.toolexec.statistics import StopRule, log_ratios
+from kernelwright.toolexec.statistics import StopRule, bootstrap_medians, log_ratios
 
 MAX_SLOTS = 200
 MAX_SLOT_BYTES = 64 << 20
@@ -31,6 +31,12 @@ MAX_CHECKER_US = 50_000.0
 SLOW_FACTOR = 4.0
 """A baseline this much slower than the fastest contestant joins every SLOW_EVERY-th round only."""
 SLOW_EVERY = 3
+CHARGE_PART = 0.05
+"""Collecting that costs this part of a call more than the checker's is charged, however noisy it was."""
+CPU_SLACK = 1.1
+"""Processor time that all cores together may show, as a part of their wall time."""
+CPU_SLACK_NS = 20_000
+"""Processor time of one sample that is not counted."""
 POISONS = (0xFF, 0xA5, 0x7F)
 """0xFF makes NaN of every float."""
 
@@ -68,6 +74,16 @@ class Measured:
         """The samples of one contestant."""
         return [s for s in self.samples[name] if s is not None]
 
+    def deferred_us(self, name: str, checker: str) -> float:
+        """Work per call that shows only when outputs are collected: the median of what that costs ``name`` more, of
+        both in the same round. 0 where noise explains it, unless it is a substantial part of a call."""
+        excess = np.asarray(self.collect_us[name]) - np.asarray(self.collect_us[checker])
+        if excess.size < 5:
+            return 0.0
+        middle = float(np.median(excess))
+        shown = float(np.percentile(bootstrap_medians(excess, 300), 2.5)) > 0
+        return middle if shown or middle > CHARGE_PART * float(np.median(self.times(name))) else 0.0
+
 
 class Rounds:
     """One measuring of a candidate beside baselines at one workload.
@@ -94,6 +110,7 @@ class Rounds:
         self.baselines = list(baselines)
         self.checker = checker
         self.book = book
+        self.guards = book.guards
         self.rng = rng
         self.tally = tally
         self.closeness: list[Closeness] = []
@@ -104,6 +121,7 @@ class Rounds:
         self._estimate: dict[str, float] = {}
         self._spots: list[tuple[list[Array], list[Array]]] = []
         self._staged: list[list[Array]] = []
+        self._cpu_ns = self._wall_ns = 0
 
     def check_case(self, case: Case) -> None:
         """Run the candidate on one correctness case.
@@ -145,6 +163,7 @@ class Rounds:
                 break
         while pending:
             self.check_case(pending.pop())
+        self._check_processor(len(measured.times(self.candidate.name)))
         self._singles(plan, measured)
         for inputs, outputs in self._spots:
             self._check_exactly(inputs, outputs)
@@ -157,8 +176,7 @@ class Rounds:
         for contestant in self._everyone:
             contestant.ensure_slots(1)
             contestant.calibrate()
-            contestant.fill(0, self._staged[0])
-            self._estimate[contestant.name] = contestant.one_call_ns() / 1000
+            self._estimate[contestant.name] = contestant.one_call_ns(self._staged[0]) / 1000
         trusted = [c.round_trip_ns for c in self._everyone if c.trusted]
         if trusted and not self.candidate.trusted:
             self.candidate.round_trip_ns = min(self.candidate.round_trip_ns, int(np.median(trusted)))
@@ -167,9 +185,9 @@ class Rounds:
         for contestant in self._everyone:
             count = self._calls(contestant, plan, slots)
             contestant.ensure_slots(count)
+            contestant.arm(range(count))
             for slot in range(count):
                 contestant.fill(slot, self._staged[slot])
-            contestant.arm(range(count))
             contestant.go()
         return slots
 
@@ -193,7 +211,11 @@ class Rounds:
             self._staged.append([np.empty(f.shape, dtype=d.dtype) for f, d in
                                  zip(self.book.facts, self.book.draws[0], strict=True)])  # fmt: skip
         for slot in range(count):
-            self.book.mixer.fill(self._staged[slot])
+            if self.guards.fresh_content:
+                self.book.mixer.fill(self._staged[slot])
+            else:
+                for target, source in zip(self._staged[slot], self.book.draws[0], strict=True):
+                    target[...] = source
 
     def _one_round(self, plan: RoundPlan, measured: Measured, number: int, fastest: float, *, spot: bool) -> None:
         self._stage(measured.slots)
@@ -211,6 +233,12 @@ class Rounds:
                 contestant.fill(slot, self._staged[slot])
             elapsed = contestant.go() - contestant.round_trip_ns
             measured.samples[contestant.name].append(max(elapsed / count / 1000, 1e-3))
+            if contestant is self.candidate:
+                self._cpu_ns += contestant.cpu_ns
+                self._wall_ns += elapsed + contestant.round_trip_ns
+                self._check_cores()
+            if must and not self.guards.charge_collect:
+                contestant.linger()
             if must:
                 start = time.perf_counter_ns()
                 outputs[contestant.name] = contestant.collect(range(count), copy=False)
@@ -221,8 +249,27 @@ class Rounds:
         self._check_round(outputs, spot=spot)
 
     def _check_inputs(self, count: int) -> None:
-        for slot in range(count if self.candidate.keeps_inputs else 0):
-            check_intact(self.candidate, slot, self._staged[slot], self.book.workload)
+        for slot in range(count):
+            check_intact(self.candidate, slot, self._staged[slot], self.book)
+
+    def _check_cores(self) -> None:
+        if self.candidate.trusted or not self.guards.affinity:
+            return
+        strays = self.candidate.strays()
+        if strays:
+            self._reject("cores", f"it let itself run on cores {sorted(strays)}; it was given {self.candidate.cores}")
+
+    def _check_processor(self, rounds: int) -> None:
+        """No more processor time than its threads have wall time."""
+        threads = self.candidate.spec.threads
+        allowed = CPU_SLACK * threads * self._wall_ns + CPU_SLACK_NS * rounds
+        if self.candidate.trusted or not self.guards.affinity or self._cpu_ns <= allowed:
+            return
+        part = self._cpu_ns / max(self._wall_ns, 1)
+        self._reject("processor time", f"it used {part:.2f} cores on average; {threads} were given to it")
+
+    def _reject(self, check: str, message: str) -> None:
+        raise Rejection(Status.CHEATED, Failure(check=check, message=message, workload=self.book.workload))
 
     def _check_round(self, outputs: dict[str, list[list[Array]]], *, spot: bool) -> None:
         mine = outputs[self.candidate.name]
@@ -231,7 +278,7 @@ class Rounds:
         for slot, arrays in enumerate(mine):
             if slot == chosen:
                 self._spot(self._staged[slot], arrays)
-            if self.candidate.trusted:
+            if self.candidate.trusted or not self.guards.check_timed:
                 continue
             if theirs is not None and self._close(arrays, theirs[slot]):
                 self.tally.checked_calls += 1
@@ -247,7 +294,7 @@ class Rounds:
 
     def _check_exactly(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         expected = self.book.expect(inputs, self.weights_seed)
-        check_outputs(outputs, expected, self.book, family="timed", tally=self.tally)
+        check_outputs(outputs, expected, self.book, family="timed", tally=self.tally, inputs=inputs)
 
     def _close(self, mine: Sequence[Array], theirs: Sequence[Array]) -> bool:
         return all(c.holds(a, b) for c, a, b in zip(self.closeness, mine, theirs, strict=True))
@@ -259,8 +306,8 @@ class Rounds:
         for _ in range(plan.singles):
             self._stage(1)
             for contestant in pair:
-                contestant.fill(0, self._staged[0])
                 contestant.arm([0])
+                contestant.fill(0, self._staged[0])
                 elapsed = contestant.go() - contestant.round_trip_ns
                 measured.singles[contestant.name].append(max(elapsed / 1000, 1e-3))
 
@@ -275,19 +322,24 @@ def run_case(contestant: Contestant, case: Case, book: CaseBook, rng: np.random.
     contestant.arm([0], int(rng.choice(POISONS)))
     contestant.fill(0, case.inputs)
     contestant.go()
+    if not book.guards.charge_collect:
+        contestant.linger()
     outputs = contestant.collect([0])[0]
-    if contestant.keeps_inputs:
-        check_intact(contestant, 0, case.inputs, book.workload)
-    check_outputs(outputs, case.expected, book, family=case.family, tally=tally)
+    check_intact(contestant, 0, case.inputs, book)
+    check_outputs(outputs, case.expected, book, family=case.family, tally=tally, inputs=case.inputs)
 
 
-def check_intact(contestant: Contestant, slot: int, inputs: Sequence[Array], workload: str) -> None:
-    """The inputs must still be what was written.
+def check_intact(contestant: Contestant, slot: int, inputs: Sequence[Array], book: CaseBook) -> None:
+    """The inputs, and the memory beside them, must still be what was written.
 
     Raises:
         Rejection: they are not.
     """
-    if contestant.intact(slot, inputs):
+    if not contestant.keeps_inputs:
         return
-    message = "the kernel changed its inputs; it may only write its outputs"
-    raise Rejection(Status.CHEATED, Failure(check="inputs", message=message, workload=workload))
+    if book.guards.inputs_unchanged and not contestant.intact(slot, inputs):
+        message = "the kernel changed its inputs; it may only write its outputs"
+        raise Rejection(Status.CHEATED, Failure(check="inputs", message=message, workload=book.workload))
+    if book.guards.canary and not contestant.fenced(slot):
+        message = "the kernel wrote beyond the end of an input; it may only write its outputs"
+        raise Rejection(Status.RUNTIME_ERROR, Failure(check="out of bounds", message=message, workload=book.workload))

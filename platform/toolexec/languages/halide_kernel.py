@@ -46,7 +46,7 @@ class HalideKernel(Kernel):
                 data["pipeline"], data["directives"], values, threads=spec.threads
             )
         except (ValueError, hl.HalideError) as error:
-            raise KernelError(f"the schedule does not compile: {str(error).strip()[:2000]}") from error
+            raise KernelError(f"the schedule does not compile: {str(error).strip()[:2000]}", kind="compile") from error
         buffers = [b for b in data["pipeline"]["buffers"] if b["kind"] != "constant"]
         names = [b["name"] for b in buffers]
         self._inputs = names[: len(spec.inputs)]

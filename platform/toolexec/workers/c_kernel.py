@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kernelwright.toolexec.workers.kernel import Array, Kernel, KernelError, LoadSpec, TensorSpec, empty_aligned
+from kernelwright.toolexec.workers.kernel import Array, Fenced, Kernel, KernelError, LoadSpec, TensorSpec, empty_aligned
 
 MAX_DIMS = 8
 DTYPE_CODES = {
@@ -114,7 +114,8 @@ class CKernel(Kernel):
         )
         self._weights: list[Array] = []
         self._slots: dict[int, tuple[int, int, int, int, None]] = {}
-        self._outputs: dict[int, list[Array]] = {}
+        self._outputs: dict[int, list[Fenced]] = {}
+        self._looks_around = "canary" not in spec.options.get("guards_off", ())
         self._alive: list[object] = []
 
     def set_weights(self, params: Sequence[Array]) -> None:
@@ -142,10 +143,10 @@ class CKernel(Kernel):
 
     def bind(self, slot: int, inputs: Sequence[Array]) -> None:
         """Build the argument structures of one slot."""
-        outputs = [empty_aligned(spec.shape, spec.dtype) for spec in self.spec.outputs]
+        outputs = [Fenced(spec.shape, spec.dtype) for spec in self.spec.outputs]
         in_array = self._in_array(list(inputs))
         out_array = (KwTensor * max(len(outputs), 1))(
-            *(tensor_of(spec, array) for spec, array in zip(self.spec.outputs, outputs, strict=True))
+            *(tensor_of(spec, out.array) for spec, out in zip(self.spec.outputs, outputs, strict=True))
         )
         self._alive += [in_array, out_array, list(inputs)]
         self._outputs[slot] = outputs
@@ -159,8 +160,8 @@ class CKernel(Kernel):
 
     def poison(self, slot: int, byte: int) -> None:
         """Fill the slot's outputs with one byte."""
-        for array in self._outputs[slot]:
-            array.reshape(-1).view(np.uint8)[...] = byte
+        for out in self._outputs[slot]:
+            out.array.reshape(-1).view(np.uint8)[...] = byte
 
     def run(self, slot: int) -> None:
         """kw_run on the slot."""
@@ -169,8 +170,11 @@ class CKernel(Kernel):
             raise KernelError(f"kw_run returned {code}: the kernel refused these arguments")
 
     def collect(self, slot: int) -> list[Array]:
-        """The slot's output buffers."""
-        return self._outputs[slot]
+        """The slot's output buffers; memory around them must be as it was."""
+        for i, out in enumerate(self._outputs[slot] if self._looks_around else ()):
+            if not out.intact:
+                raise KernelError(f"kw_run wrote outside output {i}: before its first or after its last element")
+        return [out.array for out in self._outputs[slot]]
 
     def _in_array(self, inputs: Sequence[Array | None]) -> ctypes.Array[KwTensor]:
         tensors = [tensor_of(spec, array) for spec, array in zip(self.spec.inputs, inputs, strict=True)]

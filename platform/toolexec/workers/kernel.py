@@ -46,7 +46,7 @@ class KernelError(Exception):
 
     Args:
         message: one line for the candidate's author.
-        kind: ``runtime``, ``shape``, ``dtype`` or ``cheated``; the judge turns it into a Status.
+        kind: ``runtime``, ``compile``, ``shape``, ``dtype`` or ``cheated``; the judge turns it into a Status.
     """
 
     def __init__(self, message: str, *, kind: str = "runtime") -> None:
@@ -150,6 +150,10 @@ class Kernel:
         """torch's names of the outputs' dtypes, where they may differ from the spec; [] means as in the spec."""
         return []
 
+    def observed(self) -> dict[str, Any]:
+        """What was seen of its calls, where the judge asked for that; {} otherwise."""
+        return {}
+
     def close(self) -> None:
         """Free what must be freed before the process ends."""
 
@@ -182,6 +186,32 @@ def empty_aligned(shape: Sequence[int], dtype: str) -> Array:
     start = -raw.ctypes.data % 64
     made: Array = raw[start : start + count * item.itemsize].view(item).reshape(tuple(shape))
     return made
+
+
+FENCE_BYTES = 256
+FENCE = bytes([0xC3]) * FENCE_BYTES
+
+
+class Fenced:
+    """An array with bytes before and after it that nobody may write.
+
+    Args:
+        shape: its shape.
+        dtype: torch's dtype name.
+    """
+
+    def __init__(self, shape: Sequence[int], dtype: str) -> None:
+        item = np.dtype(NUMPY_DTYPES[dtype])
+        size = int(np.prod(shape, dtype=np.int64)) * item.itemsize
+        around = empty_aligned((size + 2 * FENCE_BYTES,), "uint8")
+        self._before, self._after = around[:FENCE_BYTES], around[FENCE_BYTES + size :]
+        self._before[...] = self._after[...] = np.frombuffer(FENCE, dtype=np.uint8)
+        self.array: Array = around[FENCE_BYTES : FENCE_BYTES + size].view(item).reshape(tuple(shape))
+
+    @property
+    def intact(self) -> bool:
+        """Are the bytes around it as they were?"""
+        return self._before.tobytes() == FENCE and self._after.tobytes() == FENCE
 
 
 def load(spec: LoadSpec) -> Kernel:

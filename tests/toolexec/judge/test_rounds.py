@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from fakes.kernels import small_task
 
-from kernelwright.records import Domain
+from kernelwright.records import Domain, Status
+from kernelwright.toolexec.guards import ALL
 from kernelwright.toolexec.inputs import InputFacts, Mixer
 from kernelwright.toolexec.judge.cases import Tally
 from kernelwright.toolexec.judge.rejection import Rejection
-from kernelwright.toolexec.judge.rounds import MAX_SLOTS, RoundPlan, Rounds
+from kernelwright.toolexec.judge.rounds import MAX_SLOTS, Measured, RoundPlan, Rounds
 from kernelwright.toolexec.numerics import Closeness, Expected
 from kernelwright.toolexec.statistics import StopRule
 from kernelwright.toolexec.workers.kernel import LoadSpec, TensorSpec
@@ -37,7 +38,9 @@ class Scripted:
         self.inputs: dict[int, np.ndarray] = {}
         self.armed: list[int] = []
         self.wrong_after = 10**9
-        self.calls = 0
+        self.calls = self.cpu_ns = 0
+        self.cores, self.cores_used, self.stray = (0,), 1.0, set[int]()
+        self.filled_before_armed = False
         self.seen: list[bytes] = []
 
     def ensure_slots(self, count: int) -> None:
@@ -49,11 +52,12 @@ class Scripted:
     def calibrate(self) -> None:
         self.round_trip_ns = 10_000
 
-    def one_call_ns(self) -> float:
+    def one_call_ns(self, inputs) -> float:
         return self.call_us * 1000
 
     def fill(self, slot: int, inputs) -> None:
         self.inputs[slot] = inputs[0].copy()
+        self.filled_before_armed |= slot not in self.armed
 
     def arm(self, slots, poison: int = 0) -> None:
         self.armed = list(slots)
@@ -62,12 +66,20 @@ class Scripted:
         self.calls += len(self.armed)
         self.seen += [self.inputs[s].tobytes() for s in self.armed]
         self.log.append(self.name)
+        self.cpu_ns = int(len(self.armed) * self.call_us * 1000 * self.cores_used)
         self.clock.now += len(self.armed) * self.call_us * 1e-6
         return int(len(self.armed) * self.call_us * 1000) + self.round_trip_ns
 
     def collect(self, slots, *, copy: bool = True):
         factor = 2.0 if self.calls < self.wrong_after else 2.1
+        self.armed = []
         return [[self.inputs[s] * np.float32(factor)] for s in slots]
+
+    def strays(self) -> set[int]:
+        return self.stray
+
+    def fenced(self, slot: int) -> bool:
+        return True
 
     def intact(self, slot: int, inputs) -> bool:
         return np.array_equal(self.inputs[slot], inputs[0])
@@ -78,6 +90,7 @@ class Book:
 
     workload = "w"
     propagate = False
+    guards = ALL
 
     def __init__(self) -> None:
         rng = np.random.default_rng(0)
@@ -93,10 +106,11 @@ class Book:
         return [Expected.of(exact, exact.astype(np.float32), "float32")]
 
 
-def measure(candidate_us: float, baselines_us: dict[str, float], plan: RoundPlan, *, wrong_after: int = 10**9):
+def measure(candidate_us: float, baselines_us: dict[str, float], plan: RoundPlan, **script):
     clock, log, book = Clock(), [], Book()
     mine = Scripted("mine", candidate_us, clock, log, trusted=False)
-    mine.wrong_after = wrong_after
+    for name, value in script.items():
+        setattr(mine, name, value)
     others = [Scripted(n, t, clock, log) for n, t in baselines_us.items()]
     tally = Tally()
     rounds = Rounds(mine, others, checker=others[0], book=book, rng=np.random.default_rng(1), tally=tally)
@@ -162,3 +176,32 @@ def test_single_calls_are_sampled_where_asked():
     measured, *_ = measure(100.0, {"eager": 200.0}, plan)
     assert measured.singles["mine"] == pytest.approx([100.0] * 5)
     assert measured.singles["eager"] == pytest.approx([200.0] * 5)
+
+
+def test_inputs_are_written_only_after_arming():
+    plan = RoundPlan(StopRule(min_rounds=3, max_rounds=3), 1000.0, 1, singles=3)
+    _, mine, others, *_ = measure(100.0, {"eager": 200.0}, plan)
+    assert not mine.filled_before_armed and not others[0].filled_before_armed
+
+
+def test_more_processor_time_than_its_threads_have_is_no_speed():
+    with pytest.raises(Rejection, match="1.60 cores") as caught:
+        measure(100.0, {"eager": 200.0}, PLAN, cores_used=1.6 * 1.01)
+    assert caught.value.status is Status.CHEATED
+    measure(100.0, {"eager": 200.0}, PLAN, cores_used=1.05)
+
+
+def test_a_candidate_keeps_to_its_cores():
+    with pytest.raises(Rejection, match=r"run on cores \[5\]"):
+        measure(100.0, {"eager": 200.0}, PLAN, stray={5})
+
+
+def test_work_at_collecting_is_charged_at_its_median_however_noisy():
+    rng = np.random.default_rng(0)
+    noise = rng.normal(0, 300, 40)
+    hidden = Measured(["a", "b"], {"a": [10.0] * 40, "b": [100.0] * 40},
+                      {"a": list(90 + noise), "b": [5.0] * 40})  # fmt: skip
+    assert hidden.deferred_us("a", "b") == pytest.approx(float(np.median(85 + noise)))
+    even = Measured(["a", "b"], {"a": [100.0] * 40, "b": [100.0] * 40},
+                    {"a": list(5 + rng.normal(0, 1, 40)), "b": [5.0] * 40})  # fmt: skip
+    assert even.deferred_us("a", "b") < 1.0

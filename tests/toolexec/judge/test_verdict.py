@@ -7,6 +7,7 @@ import pytest
 from fakes.kernels import small_task
 
 from kernelwright.records import Status
+from kernelwright.toolexec.guards import ALL
 from kernelwright.toolexec.judge import verdict
 from kernelwright.toolexec.judge.judgement import Outcome, finish
 from kernelwright.toolexec.judge.rejection import Rejection
@@ -20,12 +21,18 @@ class Named:
 
 
 def outcome(workload: str = "small", *, mine: float = 100.0, rounds: int = 20, **others: float) -> Outcome:
-    """Samples around stated times, in microseconds; ``second`` is the second process of eager."""
+    """Samples around stated times, in microseconds; ``second`` is eager's process of the pair before, in four more."""
     rng = np.random.default_rng(len(workload))
-    times = {"mine": mine} | {{"second": "eager#2"}.get(n, n): t for n, t in others.items()}
-    samples = {n: list(t * np.exp(rng.normal(0, 0.003, rounds))) for n, t in times.items()}
-    collected = {n: list(5 + rng.random(rounds)) for n in times}
-    return Outcome(workload, measured=Measured(list(times), samples, collected))
+    second = others.pop("second", None)
+
+    def measured(times: dict[str, float]) -> Measured:
+        samples = {n: list(t * np.exp(rng.normal(0, 0.003, rounds))) for n, t in times.items()}
+        return Measured(list(times), samples, {n: list(5 + rng.random(rounds)) for n in times})
+
+    made = Outcome(workload, measured=measured({"mine": mine} | others))
+    if second is not None:
+        made.again = [measured({"mine": mine, "eager": others["eager"], "eager#2": second}) for _ in range(4)]
+    return made
 
 
 def drawn(*outcomes: Outcome) -> verdict.Verdict:
@@ -49,6 +56,8 @@ def test_a_control_within_two_percent_changes_nothing():
     found = drawn(outcome(eager=200, second=201), outcome("wide", eager=200, second=199))
     assert found.notes == ()
     assert {r.against for r in found.workloads[0].ratios} == {"eager"}
+    assert found.speedup.processes == found.workloads[0].ratios[0].processes == 5
+    assert found.workloads[0].latency_us.samples == 100
 
 
 def test_a_control_that_is_off_widens_the_interval():
@@ -75,11 +84,11 @@ def test_faster_than_memory_is_not_believed():
 def test_work_that_shows_only_when_collected_is_charged():
     late = outcome(mine=10.0, eager=200)
     late.measured.collect_us["mine"] = [c + 90 for c in late.measured.collect_us["mine"]]
-    finish(late, "mine", Named())
+    finish(late, "mine", Named(), ALL)
     assert late.deferred_us == pytest.approx(90, abs=1)
     assert np.median(late.measured.times("mine")) == pytest.approx(100, rel=0.02)
     honest = outcome(mine=10.0, eager=200)
-    finish(honest, "mine", Named())
+    finish(honest, "mine", Named(), ALL)
     assert honest.deferred_us < 0.5
 
 
@@ -87,14 +96,25 @@ def test_calls_that_are_cheap_only_in_a_loop_are_not_believed():
     batch = outcome(mine=10.0, eager=200)
     batch.measured.singles = {"mine": [260.0] * 15, "eager": [215.0] * 15}
     with pytest.raises(Rejection, match="on their own") as caught:
-        finish(batch, "mine", Named())
+        finish(batch, "mine", Named(), ALL)
     assert caught.value.status is Status.IMPLAUSIBLE
     honest = outcome(mine=10.0, eager=200)
     honest.measured.singles = {"mine": [40.0] * 15, "eager": [225.0] * 15}
-    finish(honest, "mine", Named())
+    finish(honest, "mine", Named(), ALL)
+
+
+def test_luck_of_a_process_widens_every_interval():
+    lucky = outcome(eager=200, compile=400, second=200)
+    for measured, luck in zip(lucky.again, (1.05, 0.95, 1.06, 0.93), strict=True):
+        measured.samples["mine"] = [s * luck for s in measured.samples["mine"]]
+    steady, found = drawn(outcome(eager=200, compile=400, second=200)), drawn(lucky)
+    assert found.speedup.high / found.speedup.low > 1.08 > steady.speedup.high / steady.speedup.low
+    over = {r.against: r for r in found.workloads[0].ratios}
+    assert over["compile"].processes == 1 and over["eager"].processes == 5
+    assert over["compile"].high / over["compile"].low > 1.2
 
 
 def test_raw_samples_keep_who_sat_out():
     one = outcome(eager=200)
     one.measured.samples["eager"][3] = None
-    assert verdict.raw_samples([one])["small"]["eager"][3] is None
+    assert verdict.raw_samples([one])["small"][0]["eager"][3] is None
