@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from kernelwright.errors import ReferenceBroken
-from kernelwright.records import Task, content_hash
+from kernelwright.records import Task, Workload, content_hash
 from kernelwright.tasks.source import with_overrides
 from kernelwright.toolexec.cache import write_atomically
 from kernelwright.toolexec.judge.described import Described
@@ -65,7 +65,7 @@ class Reference:
         self._threads = threads
         self._worker = pool.start_trusted("reference", FRUGAL)
         self._weights: dict[str, int | None] = {}
-        folder = pool.root / "reference"
+        folder = self._folder = pool.root / "reference"
         folder.mkdir(exist_ok=True)
         self.files: dict[str, Path] = {}
         for i, workload in enumerate(task.workloads):
@@ -92,6 +92,18 @@ class Reference:
         for workload in self.task.workloads:
             self._call("load", workload.name, path=str(self.files[workload.name]), threads=self._threads)
             self._describe(workload.name, seed, export=False)
+
+    def add(self, workload: Workload, seed: int) -> None:
+        """One workload more, that the task does not declare.
+
+        Raises:
+            ReferenceBroken, TaskError: it is none that the reference can do.
+        """
+        path = self._folder / f"further_{len(self.files)}.py"
+        path.write_text(with_overrides(self.task.reference, workload.set), encoding="utf-8")
+        self.files[workload.name] = path
+        self._call("load", workload.name, path=str(path), threads=self._threads)
+        self._describe(workload.name, seed, export=False)
 
     def export(self, seed: int, cache_dir: Path) -> None:
         """Describe again, with the exported graph; kept in ``cache_dir`` by text and torch's version."""

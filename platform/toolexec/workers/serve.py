@@ -49,6 +49,7 @@ class KernelHost:
             "bind": self.bind,
             "arm": self.arm,
             "collect": self.collect,
+            "observed": self.observed,
         }
 
     def map_arena(self, message: dict[str, Any]) -> dict[str, Any]:
@@ -108,6 +109,10 @@ class KernelHost:
             for at, tensor, array in zip(places, spec.outputs, arrays, strict=True):
                 copy_into(self.arena, at, tensor, array)
         return {}
+
+    def observed(self, message: dict[str, Any]) -> dict[str, Any]:
+        """What was seen of a kernel's calls."""
+        return {"seen": self.kernels[message["key"]].observed()}
 
     def go(self) -> None:
         """The timed part."""
