@@ -29,6 +29,8 @@ class Ratio(Record):
     high: float = Field(gt=0)
     pairs: int = Field(ge=1)
     """Number of interleaved pairs behind it."""
+    processes: int = Field(default=1, ge=1)
+    """Fresh processes a side that the pairs come from; the interval holds what differs between them."""
     against: str
     """Name of the baseline, or a candidate id."""
 
@@ -116,7 +118,7 @@ class Evaluation(Record):
     created_at: str = ""
     """UTC, ISO 8601."""
     raw: dict[str, Any] = Field(default_factory=dict)
-    """Raw samples: workload -> contestant -> list of microseconds."""
+    """Raw samples: workload -> one entry a pair of fresh processes: contestant -> list of microseconds."""
 
     @model_validator(mode="after")
     def _timed_only_if_measured_and_passed(self) -> Evaluation:

@@ -17,6 +17,8 @@ import numpy.typing as npt
 from kernelwright.records import Interval, Ratio
 
 RESAMPLES = 1000
+T_975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
+"""Student's t at 97.5 % for 1, 2, ... degrees of freedom (any table of the distribution)."""
 SEED = 20240229
 """The bootstrap's own seed: the same samples give the same interval."""
 
@@ -82,6 +84,79 @@ def combined(logs: Mapping[str, Sequence[float]], weights: Mapping[str, float], 
         high=math.exp(max(float(high), value)),
         pairs=pairs,
         against=against,
+    )
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far fresh processes of the same two programs lie apart, in log-ratios."""
+
+    deviation: float
+    """Standard deviation between processes."""
+    processes: int
+    """How many it was seen over."""
+
+    @property
+    def quantile(self) -> float:
+        """Student's t at 97.5 % for it."""
+        return T_975[min(self.processes - 1, len(T_975)) - 1]
+
+    def half_width(self, count: int) -> float:
+        """Half of the 95 % interval of a mean over ``count`` processes."""
+        return self.quantile * self.deviation / math.sqrt(count)
+
+
+def spread(values: Sequence[float]) -> Spread | None:
+    """The spread of one value a process; None of fewer than two."""
+    if len(values) < 2:
+        return None
+    return Spread(float(np.std(np.asarray(values, dtype=np.float64), ddof=1)), len(values))
+
+
+def over_processes(
+    parts: Mapping[str, Sequence[Sequence[float]]], weights: Mapping[str, float], against: str
+) -> tuple[Ratio, Spread]:
+    """Weighted geometric mean over workloads, its interval from what differs between fresh processes.
+
+    Where the pages of a process happen to lie in memory decides over several percent of its time, for as long as it
+    lives: any number of pairs of the same two processes measure that accident as well. So each pair of processes
+    gives one value, the median of its pairs, and the interval is Student's over these values.
+
+    Args:
+        parts: workload -> process pair -> log-ratios of its pairs. Two process pairs or more at every workload.
+        weights: workload -> weight.
+        against: the baseline's name.
+    """
+    total = sum(weights[w] for w in parts)
+    count = min(len(found) for found in parts.values())
+    values = [
+        sum(weights[w] / total * float(np.median(np.asarray(found[k]))) for w, found in parts.items())
+        for k in range(count)
+    ]
+    seen = spread(values)
+    assert seen is not None, "one process pair shows no spread between processes"
+    centre, half = float(np.mean(values)), seen.half_width(count)
+    pairs = min(sum(len(one) for one in found[:count]) for found in parts.values())
+    found = Ratio(
+        value=math.exp(centre),
+        low=math.exp(centre - half),
+        high=math.exp(centre + half),
+        pairs=pairs,
+        processes=count,
+        against=against,
+    )
+    return found, seen
+
+
+def widened(ratio: Ratio, seen: Spread) -> Ratio:
+    """A ratio of one process pair, its interval widened by what such pairs were seen to differ."""
+    half = seen.half_width(1)
+    low, high = math.log(ratio.value / ratio.low), math.log(ratio.high / ratio.value)
+    return ratio.model_copy(
+        update={
+            "low": ratio.value * math.exp(-math.hypot(low, half)),
+            "high": ratio.value * math.exp(math.hypot(high, half)),
+        }
     )
 
 

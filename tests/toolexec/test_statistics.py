@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelwright.toolexec.statistics import StopRule, combined, interval, log_ratios, ratio
+from kernelwright.toolexec.statistics import (
+    Spread,
+    StopRule,
+    combined,
+    interval,
+    log_ratios,
+    over_processes,
+    ratio,
+    spread,
+    widened,
+)
 
 
 def noisy_pair(seed: int, speedup: float, rounds: int = 40):
@@ -82,3 +92,37 @@ class TestStopRule:
         wide = [1.0, -1.0]
         assert not self.rule.enough([wide], rounds=2, elapsed_s=9.0)
         assert self.rule.enough([[*wide, 0.0]], rounds=3, elapsed_s=9.0)
+
+
+def process_pairs(seed: int, speedup: float, count: int, deviation: float = 0.05) -> list[list[float]]:
+    """Log-ratios of pairs of processes that each have their own luck."""
+    rng = np.random.default_rng(seed)
+    return [list(math.log(speedup) + rng.normal(0, deviation) + rng.normal(0, 0.01, 30)) for _ in range(count)]
+
+
+def test_pairs_of_one_process_pair_mistake_its_luck_for_speed_and_several_do_not():
+    alone = [ratio(process_pairs(seed, 1.0, 1)[0], "b").shown for seed in range(200)]
+    several = [over_processes({"w": process_pairs(seed, 1.0, 5)}, {"w": 1.0}, "b")[0].shown for seed in range(200)]
+    assert sum(alone) > 150
+    assert sum(several) <= 18  # 5 % of 200, and what chance adds
+
+
+def test_workloads_are_weighted_and_processes_counted():
+    parts = {"a": process_pairs(1, 2.0, 5, 0.001), "b": process_pairs(2, 1.0, 5, 0.001)}
+    found, seen = over_processes(parts, {"a": 3.0, "b": 1.0}, "b")
+    assert found.value == pytest.approx(2.0**0.75, rel=0.01)
+    assert (found.processes, found.pairs, seen.processes) == (5, 150, 5)
+    assert found.low < found.value < found.high
+
+
+def test_the_spread_of_one_value_is_unknown():
+    assert spread([0.1]) is None
+    assert spread([0.0, 0.2]) == Spread(pytest.approx(math.sqrt(0.02)), 2)
+
+
+def test_a_single_process_pair_takes_over_what_others_were_seen_to_differ():
+    narrow = ratio(process_pairs(3, 1.5, 1)[0], "b")
+    wide = widened(narrow, Spread(0.05, 5))
+    assert wide.value == narrow.value
+    assert math.log(wide.high / wide.value) == pytest.approx(0.05 * 2.776, rel=0.05)
+    assert wide.low < narrow.low

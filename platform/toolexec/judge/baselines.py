@@ -134,14 +134,16 @@ class BaselineSet:
         with ThreadPoolExecutor(max_workers=max(2, min(4, os.cpu_count() or 2))) as threads:
             order = sorted(missing, key=lambda n: n not in ("compile", "compile-max"))
             futures: dict[str, Future[Built]] = {n: threads.submit(self._build, n) for n in order}
-            meanwhile()
-            for name in missing:
-                try:
-                    self._up[name] = futures[name].result()
-                    progress("baseline", {"name": name, "state": "built", "build_s": self._up[name].build_s})
-                except NotMeasured as reason:
-                    self.give_up(name, str(reason))
-                    progress("baseline", {"name": name, "state": "not measured", "why": str(reason)})
+            try:
+                meanwhile()
+            finally:  # whatever happens meanwhile, what came up is kept
+                for name in missing:
+                    try:
+                        self._up[name] = futures[name].result()
+                        progress("baseline", {"name": name, "state": "built", "build_s": self._up[name].build_s})
+                    except NotMeasured as reason:
+                        self.give_up(name, str(reason))
+                        progress("baseline", {"name": name, "state": "not measured", "why": str(reason)})
         return [n for n in names if n in self._up]
 
     def give_up(self, name: str, why: str) -> None:
@@ -159,13 +161,13 @@ class BaselineSet:
             self._up[name] = self._build(name)
         return self._up[name].contestants[workload]
 
-    def second_process(self, name: str) -> Built:
-        """Another process of a baseline, for the A/A control; end it with :meth:`stop_built`.
+    def second_process(self, name: str, workload: str) -> Built:
+        """Another process of a baseline at one workload; end it with :meth:`stop_built`.
 
         Raises:
             NotMeasured: it cannot be brought up any more.
         """
-        return self._build(name)
+        return self._build(name, [workload])
 
     def stop(self, name: str) -> None:
         """End a baseline's processes; it can be brought up again."""
@@ -177,17 +179,6 @@ class BaselineSet:
         """End the processes of one that was built."""
         for worker in built.workers:
             self._pool.release(worker)
-
-    def contenders(self, names: Sequence[str]) -> list[str]:
-        """Those that may turn out to be the best: by cached times at most twice the fastest at some workload."""
-        times = {n: self.records[n].latency_us for n in names if n in self.records}
-        best = {w: min(t[w].median for t in times.values() if w in t) for w in {w for t in times.values() for w in t}}
-        return [n for n, t in times.items() if any(t[w].median <= 2 * best[w] for w in t)]
-
-    def restart(self, names: Sequence[str]) -> None:
-        """Fresh processes for some, e.g. for a confirmation."""
-        for name in names:
-            self.stop(name)
 
     def workers(self) -> list[Worker]:
         """All live processes."""
@@ -224,7 +215,8 @@ class BaselineSet:
             best=best,
         )
 
-    def _build(self, name: str) -> Built:
+    def _build(self, name: str, only: Sequence[str] = ()) -> Built:
+        """Bring a baseline up at the workloads named, or at all."""
         if not self._possible(name):
             if not (name.startswith("start") and self.task.start and self.task.start.language != "cpp"):
                 raise NotMeasured("no C++ compiler")
@@ -232,7 +224,7 @@ class BaselineSet:
             raise NotMeasured("no layer of this module has a oneDNN form")
         start = time.monotonic()
         try:
-            built = self._torch(name) if name in TORCH_BASELINES else self._start_kernel(name)
+            built = self._torch(name, only) if name in TORCH_BASELINES else self._start_kernel(name, only)
         except (WorkerFailure, BaselineFailed) as error:
             failure = error.failure if isinstance(error, BaselineFailed) else error
             if failure.kind == "timeout":
@@ -241,11 +233,14 @@ class BaselineSet:
         built.build_s = time.monotonic() - start
         return built
 
-    def _torch(self, name: str) -> Built:
+    def _torch(self, name: str, only: Sequence[str]) -> Built:
         worker = self._ahead.pop(name, None) or self._torch_worker(name)
         built = Built(name, workers=[worker])
+        wanted = [(i, w) for i, w in enumerate(self.task.workloads) if not only or w.name in only]
+        if name == "compile-max":  # both modes often generate the same code: each compiles half of it for the other
+            wanted.reverse()
         try:
-            for i, workload in enumerate(self.task.workloads):
+            for i, workload in wanted:
                 described = self._reference.described[workload.name]
                 spec = described.baseline_spec(self._reference.files[workload.name], name, self.settings.threads)
                 built.contestants[workload.name] = self._bring_up(
@@ -276,7 +271,7 @@ class BaselineSet:
         contestant.forget()
         return contestant
 
-    def _start_kernel(self, name: str) -> Built:
+    def _start_kernel(self, name: str, only: Sequence[str]) -> Built:
         start = self.task.start
         assert start is not None
         spoken = language(start.language.value)
@@ -295,7 +290,7 @@ class BaselineSet:
         folder = self._cache_dir / "builds"
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            for workload in self.task.workloads:
+            for workload in [w for w in self.task.workloads if not only or w.name in only]:
                 made = spoken.build(
                     candidate, facts, workload=workload.name, folder=folder, timeout_s=self.settings.build_timeout_s
                 )

@@ -24,8 +24,10 @@ class Thoroughness:
     plan: RoundPlan
     timeout_factor: float
     """Of JudgeSettings.timeout_s."""
-    control: bool
-    """Run the A/A control."""
+    processes: int = 1
+    """Pairs of fresh processes, candidate and best baseline, that the headline rests on."""
+    again: RoundPlan | None = None
+    """How much is measured in each pair of processes after the first."""
 
 
 DEPTHS: dict[Depth, Thoroughness] = {
@@ -36,7 +38,6 @@ DEPTHS: dict[Depth, Thoroughness] = {
         fresh_cases=False,
         plan=RoundPlan(StopRule(min_rounds=5, max_rounds=15, width=0.05, budget_s=0.35, check_every=2), 1000.0, 1),
         timeout_factor=0.25,
-        control=False,
     ),
     Depth.FULL: Thoroughness(
         families=FAMILIES,
@@ -45,15 +46,15 @@ DEPTHS: dict[Depth, Thoroughness] = {
         fresh_cases=False,
         plan=RoundPlan(StopRule(min_rounds=30, max_rounds=80, budget_s=3.5), 2000.0, 3),
         timeout_factor=1.0,
-        control=False,
     ),
     Depth.CONFIRMED: Thoroughness(
         families=FAMILIES,
         random_weights=FAMILIES,
         repeats=2,
         fresh_cases=True,
-        plan=RoundPlan(StopRule(min_rounds=40, max_rounds=120, budget_s=12.0), 2000.0, 6, singles=15),
+        plan=RoundPlan(StopRule(min_rounds=20, max_rounds=60, budget_s=5.0), 2000.0, 4, singles=15),
         timeout_factor=3.0,
-        control=True,
+        processes=5,
+        again=RoundPlan(StopRule(min_rounds=12, max_rounds=40, budget_s=1.5), 2000.0, 1),
     ),
 }

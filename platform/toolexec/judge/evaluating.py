@@ -7,26 +7,31 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from kernelwright.errors import JudgeError, UnknownName
 from kernelwright.protocols import JudgeSettings
 from kernelwright.records import Candidate, Depth, Environment, Evaluation, Failure, Level, Status, Task, TaskFacts
 from kernelwright.toolexec.floors import Floors
+from kernelwright.toolexec.guards import ALL, Guards
 from kernelwright.toolexec.judge import verdict
-from kernelwright.toolexec.judge.baselines import TORCH_BASELINES, BaselineSet, Built
+from kernelwright.toolexec.judge.baselines import TORCH_BASELINES, BaselineSet
 from kernelwright.toolexec.judge.contestant import BaselineFailed, Contestant
 from kernelwright.toolexec.judge.depths import DEPTHS
-from kernelwright.toolexec.judge.judgement import Allowance, Bench, Outcome, hosted, judge, prove
+from kernelwright.toolexec.judge.fresh_pairs import measure_again
+from kernelwright.toolexec.judge.judgement import Allowance, Bench, Outcome, hosted, judge, prove, prove_apart
 from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.judge.sandbox import tier
 from kernelwright.toolexec.languages import language
 from kernelwright.toolexec.static_scan import scan
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -42,6 +47,7 @@ class Workplace:
     best_baseline: str
     floors: Floors
     builds: Path
+    guards: Guards = ALL
 
 
 @dataclass
@@ -76,8 +82,8 @@ class Evaluating:
         self.allowance = Allowance(limit, math.inf if deadline_s is None else time.monotonic() + deadline_s)
         self.clock = Clocked()
         self.outcomes: list[Outcome] = []
-        self.stack = ExitStack()
-        self.control: Built | None = None
+        self.begun: dict[str, Outcome] = {}
+        """Workload -> what was proved while the baselines came up."""
 
     def run(self, against: Sequence[str], other: Candidate | None = None) -> Evaluation:
         """Build, judge at every workload, draw up the verdict."""
@@ -86,17 +92,18 @@ class Evaluating:
             others = self._build(other) if other is not None else {}
             start = time.monotonic()
             try:
-                for workload in self.place.task.workloads:
-                    artifact = artifacts[workload.name]
-                    rival = (other, others[workload.name]) if other is not None else None
-                    self.outcomes.append(self._judge_twice(workload.name, artifact, against, rival))
+                rivals = {w: (other, a) for w, a in others.items()} if other is not None else {}
+                if self.depth is Depth.CONFIRMED and not rivals:
+                    self._come_up(artifacts, against)
+                for name, artifact in artifacts.items():
+                    self.outcomes.append(self._twice(partial(self._judge, name, artifact, against, rivals.get(name))))
+                if self.thorough.processes > 1:
+                    self._again(artifacts, rivals)
             finally:
                 self.clock.measure_s = time.monotonic() - start
             return self._passed()
         except Rejection as rejection:
             return self._evaluation(rejection.status, Level.MEASURED, failure=rejection.failure)
-        finally:
-            self.stack.close()
 
     def _build(self, candidate: Candidate) -> dict[str, Path]:
         start = time.monotonic()
@@ -123,19 +130,71 @@ class Evaluating:
             self.clock.build_s += time.monotonic() - start
         return artifacts
 
-    def _judge_twice(
-        self, workload: str, artifact: Path, against: Sequence[str], rival: tuple[Candidate, Path] | None
-    ) -> Outcome:
-        """Judge; once more with a fresh baseline where one failed on the way."""
+    def _come_up(self, artifacts: Mapping[str, Path], against: Sequence[str]) -> None:
+        """Bring the baselines up, the best one afresh, and prove meanwhile what needs none of them."""
+        first = next(iter(artifacts))
+        self.place.baselines.stop(self.place.best_baseline)
+
+        def prove_meanwhile() -> None:
+            for name, artifact in artifacts.items():
+                self.begun[name] = prove_apart(
+                    self.place.benches[name],
+                    self.candidate,
+                    artifact,
+                    thorough=self.thorough,
+                    allowance=self.allowance,
+                )
+
+        self.place.baselines.build_all(against, self.place.benches[first].progress, prove_meanwhile)
+
+    def _twice(self, measuring: Callable[[], T]) -> T:
+        """Measure; once more with a fresh baseline where one failed on the way."""
         try:
-            return self._judge(workload, artifact, against, rival)
+            return measuring()
         except BaselineFailed as failed:
             self.place.baselines.stop(failed.name)
         try:
-            return self._judge(workload, artifact, against, rival)
+            return measuring()
         except BaselineFailed as failed:
             self.place.baselines.stop(failed.name)
             raise JudgeError(str(failed), hint=failed.failure.log[-800:]) from failed
+
+    def _again(self, artifacts: Mapping[str, Path], rivals: Mapping[str, tuple[Candidate, Path]]) -> None:
+        """Measure the headline's pair in further fresh processes, at every workload."""
+        best = verdict.live_best(self.place.task, self.candidate.id, self.outcomes)
+        for outcome in self.outcomes if best else ():
+            name = outcome.workload
+            pairs = self._twice(partial(self._pairs, best, name, artifacts[name], rivals.get(name)))
+            for pair in pairs:
+                assert pair.measured is not None
+                outcome.again.append(pair.measured)
+                outcome.tally.checked_calls += pair.tally.checked_calls
+
+    def _pairs(self, best: str, workload: str, artifact: Path, rival: tuple[Candidate, Path] | None) -> list[Outcome]:
+        bench, baselines = self.place.benches[workload], self.place.baselines
+
+        @contextmanager
+        def partner() -> Iterator[Contestant]:
+            with ExitStack() as stack:
+                if rival is not None:
+                    yield self._rival(bench, rival, stack)
+                    return
+                built = baselines.second_process(best, workload)
+                stack.callback(baselines.stop_built, built)
+                yield built.contestants[workload]
+
+        pairs = measure_again(
+            bench,
+            self.candidate,
+            artifact,
+            thorough=self.thorough,
+            partner=partner,
+            first=None if rival is not None else baselines.contestant(best, workload),
+            allowance=self.allowance,
+        )
+        for pair in pairs:
+            self._check_plausible(pair)
+        return pairs
 
     def _judge(
         self, workload: str, artifact: Path, against: Sequence[str], rival: tuple[Candidate, Path] | None
@@ -156,14 +215,21 @@ class Evaluating:
                 baselines=beside,
                 checker=checker,
                 allowance=self.allowance,
+                begun=self.begun.pop(workload, None),
             )
-        floor = self.place.floors.byte_floor_us(workload)
-        try:
-            verdict.check_plausible(outcome, self.candidate.id, floor)
-        except Rejection:
-            self.place.floors.measure_again()
-            verdict.check_plausible(outcome, self.candidate.id, self.place.floors.byte_floor_us(workload))
+        self._check_plausible(outcome)
         return outcome
+
+    def _check_plausible(self, outcome: Outcome) -> None:
+        """Hold times against the floor; before anything is refused, the ceilings are measured again."""
+        floors = self.place.floors
+        if not self.place.guards.byte_floor:
+            return
+        try:
+            verdict.check_plausible(outcome, self.candidate.id, floors.byte_floor_us(outcome.workload))
+        except Rejection:
+            floors.measure_again()
+            verdict.check_plausible(outcome, self.candidate.id, floors.byte_floor_us(outcome.workload))
 
     def _checker(self, workload: str, beside: Sequence[Contestant]) -> Contestant | None:
         """Whose outputs timed outputs are compared with: the quickest of torch's, since it runs in every round."""
@@ -194,17 +260,8 @@ class Evaluating:
     def _baselines(self, workload: str, against: Sequence[str]) -> list[Contestant]:
         baselines = self.place.baselines
         order = sorted(against, key=lambda n: n != self.place.best_baseline)
-        if self.depth is Depth.CONFIRMED and not self.outcomes:
-            baselines.restart(baselines.contenders(order))
         order = baselines.build_all(order, self.place.benches[workload].progress)
-        found = [baselines.contestant(name, workload) for name in order]
-        if self.thorough.control and found:
-            if self.control is None:
-                self.control = baselines.second_process(order[0])
-                self.stack.callback(baselines.stop_built, self.control)
-            found.append(self.control.contestants[workload])
-            found[-1].name = order[0] + verdict.CONTROL
-        return found
+        return [baselines.contestant(name, workload) for name in order]
 
     def _passed(self) -> Evaluation:
         floors = {w.name: self.place.floors.floor_us(w.name) for w in self.place.task.workloads}
@@ -218,7 +275,7 @@ class Evaluating:
             best_baseline=drawn.best_baseline,
             regressed=drawn.regressed,
             prepare_us=max(prepared) if prepared else None,
-            notes=drawn.notes,
+            notes=(*drawn.notes, *(note for o in self.outcomes for note in o.notes)),
             raw=verdict.raw_samples(self.outcomes),
         )
 
@@ -230,7 +287,7 @@ class Evaluating:
             level=level,
             depth=self.depth,
             device=self.place.settings.device,
-            static_notes=(*scan(self.candidate, self.place.task.policy), *notes),
+            static_notes=(*self.place.guards.notes, *scan(self.candidate, self.place.task.policy), *notes),
             environment=self.place.environment,
             sandbox=tier(),
             created_at=datetime.now(UTC).isoformat(timespec="seconds"),

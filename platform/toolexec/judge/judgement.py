@@ -8,21 +8,26 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from kernelwright.protocols import JudgeSettings, Progress
 from kernelwright.records import Candidate, Entry, Failure, Status
 from kernelwright.toolexec.devices.cpu import judge_cores, measuring_cores
+from kernelwright.toolexec.guards import Guards
 from kernelwright.toolexec.judge.cases import CaseBook, Tally
 from kernelwright.toolexec.judge.contestant import Contestant
 from kernelwright.toolexec.judge.depths import Thoroughness
 from kernelwright.toolexec.judge.described import Described
 from kernelwright.toolexec.judge.device_lock import DeviceLock
+from kernelwright.toolexec.judge.hidden_shapes import HiddenShapes, agreed, claims_generality, verdict_of
+from kernelwright.toolexec.judge.policy import check_policy
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.rejection import Rejection, from_worker
 from kernelwright.toolexec.judge.rounds import Measured, Rounds, run_case
@@ -53,7 +58,11 @@ class Outcome:
     workload: str
     tally: Tally = field(default_factory=Tally)
     measured: Measured | None = None
+    again: list[Measured] = field(default_factory=list)
+    """Beside the best baseline alone, a fresh process of both each time."""
     prepare_us: float | None = None
+    notes: tuple[str, ...] = ()
+    """What the Evaluation has to state besides numbers."""
     deferred_us: float = 0.0
     """Work per call that showed only when outputs were collected; charged to the candidate."""
 
@@ -73,11 +82,18 @@ class Bench:
     """The module's own."""
     random_weights: tuple[int, list[Array]] | None = None
     """A seed and its weights, made when first needed."""
+    hidden: HiddenShapes | None = None
+    """Shapes that no candidate was told; only at the first workload."""
 
     @property
     def workload(self) -> str:
         """Its name."""
         return self.book.workload
+
+    @property
+    def first(self) -> bool:
+        """Is it the task's first workload? What is asked once of a candidate is asked there."""
+        return self.workload == self.book.task.workloads[0].name
 
     def draw_random_weights(self) -> tuple[int, list[Array]]:
         """A random weight set, made once a session."""
@@ -94,9 +110,23 @@ def role_of(candidate: Candidate) -> str:
 
 @contextmanager
 def hosted(
-    bench: Bench, candidate: Candidate, artifact: Path, weights: Sequence[Array], allowance: Allowance
+    bench: Bench,
+    candidate: Candidate,
+    artifact: Path,
+    weights: Sequence[Array],
+    allowance: Allowance,
+    *,
+    options: Mapping[str, Any] | None = None,
 ) -> Iterator[tuple[Contestant, float | None]]:
     """A candidate in a fresh process, loaded, weighted and prepared.
+
+    Args:
+        bench: the workload's bench.
+        candidate: what is loaded.
+        artifact: what its build gave.
+        weights: the weight set of this process.
+        allowance: the time it has.
+        options: added to its LoadSpec's.
 
     Yields:
         The contestant, and the microseconds of its prepare (None when it has none).
@@ -108,7 +138,8 @@ def hosted(
     worker = bench.pool.take(role)
     try:
         spec = bench.described.spec(candidate, artifact, bench.settings.threads)
-        contestant = Contestant(candidate.id, worker, "k", spec, trusted=False)
+        spec = replace(spec, options={**spec.options, **(options or {})})
+        contestant = Contestant(candidate.id, worker, "k", spec, trusted=False, guards=bench.book.guards)
         contestant.budget_s, contestant.deadline = allowance.budget_s, allowance.deadline
         doing = "load"
         try:
@@ -150,6 +181,26 @@ def prove(bench: Bench, contestant: Contestant, families: Sequence[str], *, seed
     return tally
 
 
+def prove_apart(
+    bench: Bench, candidate: Candidate, artifact: Path, *, thorough: Thoroughness, allowance: Allowance
+) -> Outcome:
+    """What is proved in processes of its own, on random weights above all, and times nothing.
+
+    Raises:
+        Rejection: it did not pass.
+    """
+    outcome = Outcome(bench.workload)
+    further = thorough.random_weights if bench.book.guards.random_weights else ()
+    if further and (bench.described.parameters or thorough.fresh_cases):
+        seed, weights = bench.draw_random_weights() if bench.described.parameters else (None, bench.weights)
+        with hosted(bench, candidate, artifact, weights, allowance) as (contestant, _):
+            tally = prove(bench, contestant, further, seed=seed, fresh=thorough.fresh_cases)
+            outcome.tally.checked_calls += tally.checked_calls
+    if thorough.random_weights:
+        outcome.notes = further_checks(bench, candidate, artifact, thorough=thorough, allowance=allowance)
+    return outcome
+
+
 def judge(
     bench: Bench,
     candidate: Candidate,
@@ -159,6 +210,7 @@ def judge(
     baselines: Sequence[Contestant],
     checker: Contestant | None,
     allowance: Allowance,
+    begun: Outcome | None = None,
 ) -> Outcome:
     """Judge a candidate at one workload.
 
@@ -170,16 +222,12 @@ def judge(
         baselines: live contestants to time beside it; the first decides when to stop.
         checker: the one whose outputs timed outputs are compared with.
         allowance: the time that each of its processes has.
+        begun: what :func:`prove_apart` showed, where it was asked before.
 
     Raises:
         Rejection: it did not pass.
     """
-    outcome = Outcome(bench.workload)
-    if thorough.random_weights and (bench.described.parameters or thorough.fresh_cases):
-        seed, weights = bench.draw_random_weights() if bench.described.parameters else (None, bench.weights)
-        with hosted(bench, candidate, artifact, weights, allowance) as (contestant, _):
-            tally = prove(bench, contestant, thorough.random_weights, seed=seed, fresh=thorough.fresh_cases)
-            outcome.tally.checked_calls += tally.checked_calls
+    outcome = begun or prove_apart(bench, candidate, artifact, thorough=thorough, allowance=allowance)
     with hosted(bench, candidate, artifact, bench.weights, allowance) as (contestant, prepare_us):
         outcome.prepare_us = prepare_us
         families = list(thorough.families) * thorough.repeats
@@ -195,8 +243,53 @@ def judge(
             families=families[2:],
             tally=tally,
         )
-    finish(outcome, candidate.id, checker)
+    finish(outcome, candidate.id, checker, bench.book.guards)
     return outcome
+
+
+def further_checks(
+    bench: Bench, candidate: Candidate, artifact: Path, *, thorough: Thoroughness, allowance: Allowance
+) -> tuple[str, ...]:
+    """What is asked once of a candidate: is its kernel its own, is it right at shapes it was not told?
+
+    Returns:
+        What the Evaluation has to state.
+
+    Raises:
+        Rejection: it did not pass.
+    """
+    notes: list[str] = []
+    if not bench.first:
+        return ()
+    if bench.book.task.policy.own_kernel and bench.book.guards.policy:
+        host = partial(hosted, bench, candidate, artifact, bench.weights, allowance)
+        notes += check_policy(bench, candidate, artifact, lambda options: host(options=options))
+    if bench.book.guards.hidden_shapes and claims_generality(candidate):
+        notes += prove_hidden(bench, candidate, artifact, thorough=thorough, allowance=allowance)
+    return tuple(notes)
+
+
+def prove_hidden(
+    bench: Bench, candidate: Candidate, artifact: Path, *, thorough: Thoroughness, allowance: Allowance
+) -> list[str]:
+    """Prove a candidate at hidden shapes, each in a process of its own.
+
+    Raises:
+        Rejection: it was silently wrong at one, or crashed.
+    """
+    if bench.hidden is None:
+        bench.hidden = HiddenShapes(bench.book.task, bench.book, bench.rng)
+    shapes = bench.hidden.shapes(thorough=thorough.fresh_cases)
+    for shape in shapes:
+        reference, name = bench.book.reference, shape.book.workload
+        weights = reference.weights(name, None)
+        there = replace(bench, book=shape.book, described=reference.described[name], weights=weights)
+        try:
+            with hosted(there, candidate, artifact, weights, allowance) as (contestant, _):
+                prove(there, contestant, thorough.random_weights[:2], seed=None, fresh=thorough.fresh_cases)
+        except Rejection as rejection:
+            return [verdict_of(rejection, shape)]
+    return [agreed(shapes)] if shapes else []
 
 
 def measure(
@@ -243,7 +336,7 @@ def pinned(threads: int) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-def finish(outcome: Outcome, name: str, checker: Contestant | None) -> None:
+def finish(outcome: Outcome, name: str, checker: Contestant | None, guards: Guards) -> None:
     """Charge deferred work, and hold looped times against calls on their own.
 
     Raises:
@@ -252,13 +345,10 @@ def finish(outcome: Outcome, name: str, checker: Contestant | None) -> None:
     measured = outcome.measured
     if measured is None or checker is None:
         return
-    mine, theirs = measured.collect_us[name], measured.collect_us[checker.name]
-    excess = np.asarray(mine) - np.asarray(theirs)
-    if excess.size >= 5:
-        outcome.deferred_us = max(0.0, float(np.percentile(bootstrap_medians(excess, 300), 2.5)))
-        if outcome.deferred_us > 0:
-            measured.samples[name] = [s and s + outcome.deferred_us for s in measured.samples[name]]
-    if measured.singles:
+    if guards.charge_collect:
+        outcome.deferred_us = measured.deferred_us(name, checker.name)
+        measured.samples[name] = [s and s + outcome.deferred_us for s in measured.samples[name]]
+    if measured.singles and guards.single_call_agrees:
         looped = float(np.median(measured.times(name)))
         usual = looped - float(np.median(measured.times(checker.name)))
         apart = np.asarray(measured.singles[name]) - np.asarray(measured.singles[checker.name])

@@ -13,7 +13,7 @@ from typing import Any
 from kernelwright.records import Failure, Ratio, Status, Task, WorkloadResult
 from kernelwright.toolexec.judge.judgement import Outcome
 from kernelwright.toolexec.judge.rejection import Rejection
-from kernelwright.toolexec.statistics import combined, interval, ratio
+from kernelwright.toolexec.statistics import Spread, combined, interval, over_processes, ratio, widened
 
 PLAUSIBLE_PART = 0.8
 """Faster than this part of the byte floor is not believed."""
@@ -50,13 +50,12 @@ def draw_up(
     """
     weights = {w.name: w.weight for w in task.workloads}
     against = [n for n in baselines_in(outcomes, name) if not n.endswith(CONTROL)]
-    overall = {n: combined(all_logs(outcomes, name, n), weights, n) for n in against}
-    chosen = min(overall, key=lambda n: overall[n].value) if overall else best
-    speedup = overall.get(chosen)
+    chosen = live_best(task, name, outcomes) or best
+    speedup, seen = headline(outcomes, name, chosen, weights) if against else (None, None)
     notes: list[str] = []
     if speedup is not None:
         speedup, notes = with_control(outcomes, speedup)
-    results = tuple(result_of(o, name, against, floors_us.get(o.workload)) for o in outcomes)
+    results = tuple(result_of(o, name, against, floors_us.get(o.workload), seen) for o in outcomes)
     regressed = tuple(r.workload for r in results for found in r.ratios if found.against == chosen and found.high < 1.0)
     return Verdict(results, speedup, chosen, regressed, tuple(notes))
 
@@ -73,15 +72,40 @@ def all_logs(outcomes: Sequence[Outcome], name: str, baseline: str) -> dict[str,
     return {o.workload: o.measured.logs(name, baseline) for o in outcomes if o.measured}
 
 
-def result_of(outcome: Outcome, name: str, against: Sequence[str], floor_us: float | None) -> WorkloadResult:
+def live_best(task: Task, name: str, outcomes: Sequence[Outcome]) -> str:
+    """The baseline that was fastest in this measurement, over all workloads; "" when none was timed."""
+    weights = {w.name: w.weight for w in task.workloads}
+    against = [n for n in baselines_in(outcomes, name) if not n.endswith(CONTROL)]
+    overall = {n: combined(all_logs(outcomes, name, n), weights, n).value for n in against}
+    return min(overall, key=lambda n: overall[n], default="")
+
+
+def process_logs(outcome: Outcome, name: str, baseline: str) -> list[list[float]]:
+    """Log-ratios of every pair of processes in which the baseline was timed."""
+    everyone = [outcome.measured, *outcome.again]
+    return [m.logs(name, baseline) for m in everyone if m is not None and baseline in m.names]
+
+
+def headline(
+    outcomes: Sequence[Outcome], name: str, baseline: str, weights: Mapping[str, float]
+) -> tuple[Ratio, Spread | None]:
+    """The speed-up over all workloads, and what fresh processes were seen to differ, where there were several."""
+    if all(o.again for o in outcomes):
+        return over_processes({o.workload: process_logs(o, name, baseline) for o in outcomes}, weights, baseline)
+    return combined(all_logs(outcomes, name, baseline), weights, baseline), None
+
+
+def result_of(
+    outcome: Outcome, name: str, against: Sequence[str], floor_us: float | None, seen: Spread | None = None
+) -> WorkloadResult:
     """The numbers at one workload."""
     measured = outcome.measured
     assert measured is not None
-    latency = interval(measured.times(name))
+    latency = interval([t for m in (measured, *outcome.again) for t in m.times(name)])
     return WorkloadResult(
         workload=outcome.workload,
         latency_us=latency,
-        ratios=tuple(ratio(measured.logs(name, n), n) for n in against),
+        ratios=tuple(ratio_at(outcome, name, n, seen) for n in against),
         floor_us=floor_us,
         of_floor=floor_us / latency.median if floor_us else None,
         error_rms=outcome.tally.error_rms,
@@ -90,17 +114,29 @@ def result_of(outcome: Outcome, name: str, against: Sequence[str], floor_us: flo
     )
 
 
+def ratio_at(outcome: Outcome, name: str, baseline: str, seen: Spread | None) -> Ratio:
+    """The ratio to one baseline at one workload, honest about what a process's luck decides."""
+    logs = process_logs(outcome, name, baseline)
+    if len(logs) > 1:
+        return over_processes({outcome.workload: logs}, {outcome.workload: 1.0}, baseline)[0]
+    alone = ratio(logs[0], baseline)
+    return widened(alone, seen) if seen is not None else alone
+
+
 def control_deviation(outcomes: Sequence[Outcome]) -> float:
-    """Largest |log ratio| between a baseline and its second process that its interval shows; 0 when none does."""
+    """Largest |log ratio| between two processes of a baseline that the interval over processes shows; 0 when none does.
+
+    Its process of the pair before stands beside each further one.
+    """
     worst = 0.0
     for outcome in outcomes:
-        measured = outcome.measured
-        for second in [n for n in measured.names if n.endswith(CONTROL)] if measured else []:
-            assert measured is not None
-            logs = measured.logs(second, second.removesuffix(CONTROL))
-            if len(logs) >= 5:
-                found = ratio(logs, second)
-                worst = max(worst, math.log(found.low), -math.log(found.high))
+        logs: list[list[float]] = []
+        for measured in outcome.again:
+            for second in [n for n in measured.names if n.endswith(CONTROL)]:
+                logs.append(measured.logs(second, second.removesuffix(CONTROL)))
+        if len(logs) >= 2:
+            found, _ = over_processes({outcome.workload: logs}, {outcome.workload: 1.0}, CONTROL)
+            worst = max(worst, math.log(found.low), -math.log(found.high))
     return worst
 
 
@@ -113,7 +149,7 @@ def with_control(outcomes: Sequence[Outcome], speedup: Ratio) -> tuple[Ratio, li
     off = control_deviation(outcomes)
     if off > math.log1p(CONTROL_UNSTABLE):
         message = (
-            f"two processes of the same baseline differ by {100 * math.expm1(off):.0f} %: this machine is too busy or "
+            f"fresh processes of the same baseline drift by {100 * math.expm1(off):.0f} %: this machine is too busy or "
             "too uneven for a claim; try again when it is idle"
         )
         raise Rejection(Status.UNSTABLE, Failure(check="A/A control", message=message))
@@ -142,9 +178,12 @@ def check_plausible(outcome: Outcome, name: str, byte_floor_us: float | None) ->
 
 
 def raw_samples(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Workload -> contestant -> microseconds, None where it sat out."""
+    """Workload -> one entry a pair of processes: contestant -> microseconds, None where it sat out."""
     return {
-        o.workload: {n: [None if s is None else round(s, 4) for s in o.measured.samples[n]] for n in o.measured.names}
+        o.workload: [
+            {n: [None if s is None else round(s, 4) for s in m.samples[n]] for n in m.names}
+            for m in (o.measured, *o.again)
+            if m is not None
+        ]
         for o in outcomes
-        if o.measured
     }

@@ -1,0 +1,102 @@
+"""The candidate and its best baseline again, each time both in fresh processes: what a process's luck decides.
+
+Owns starting, proving and timing these pairs at one workload. What the numbers mean is verdict.py's.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from kernelwright.records import Candidate
+from kernelwright.toolexec.judge.contestant import Contestant
+from kernelwright.toolexec.judge.depths import Thoroughness
+from kernelwright.toolexec.judge.judgement import Allowance, Bench, Outcome, finish, hosted, measure, prove, role_of
+from kernelwright.toolexec.judge.verdict import CONTROL
+
+AT_LEAST = 2
+"""Further pairs that are measured however long they take; more only within BUDGET_S."""
+BUDGET_S = 30.0
+"""At one workload. A baseline that takes long to come up, torch.compile, gets fewer pairs and a wider interval."""
+
+Partner = Callable[[], AbstractContextManager[Contestant]]
+"""Starts a fresh process of the baseline."""
+
+
+def measure_again(
+    bench: Bench,
+    candidate: Candidate,
+    artifact: Path,
+    *,
+    thorough: Thoroughness,
+    partner: Partner,
+    first: Contestant | None,
+    allowance: Allowance,
+) -> list[Outcome]:
+    """Measure pair after pair of fresh processes. The baseline's process of the pair before is the A/A control.
+
+    Args:
+        bench: the workload's bench.
+        candidate: what is judged.
+        artifact: what its build gave.
+        thorough: the depth; says how many pairs and how much in each.
+        partner: starts the baseline afresh.
+        first: the baseline's process that was measured before, where it still lives.
+        allowance: the time that each of the candidate's processes has.
+
+    Raises:
+        Rejection: the candidate did not pass in one of them.
+    """
+    found: list[Outcome] = []
+    before = first
+    kept = ExitStack()
+    start = time.monotonic()
+    try:
+        for _ in range(thorough.processes - 1):
+            if len(found) >= AT_LEAST and time.monotonic() - start > BUDGET_S:
+                break
+            bench.pool.refill(role_of(candidate))  # comes up beside the partner
+            fresh = ExitStack()
+            with ExitStack() as undo:
+                undo.push(fresh)
+                rival = fresh.enter_context(partner())
+                if before is not None:
+                    before.name = rival.name + CONTROL
+                found.append(_pair(bench, candidate, artifact, thorough, rival, before, allowance))
+                undo.pop_all()
+            kept.close()
+            kept, before = fresh, rival
+    finally:
+        if first is not None:
+            first.name = first.name.removesuffix(CONTROL)
+        kept.close()
+    return found
+
+
+def _pair(
+    bench: Bench,
+    candidate: Candidate,
+    artifact: Path,
+    thorough: Thoroughness,
+    rival: Contestant,
+    control: Contestant | None,
+    allowance: Allowance,
+) -> Outcome:
+    assert thorough.again is not None
+    outcome = Outcome(bench.workload)
+    with hosted(bench, candidate, artifact, bench.weights, allowance) as (contestant, _):
+        outcome.tally = prove(bench, contestant, thorough.families[:1], seed=None, fresh=False)
+        outcome.measured = measure(
+            bench,
+            contestant,
+            thorough=replace(thorough, plan=thorough.again),
+            baselines=[rival, *([control] if control is not None else [])],
+            checker=rival,
+            families=(),
+            tally=outcome.tally,
+        )
+    finish(outcome, candidate.id, rival, bench.book.guards)
+    return outcome
