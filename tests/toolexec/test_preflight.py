@@ -36,10 +36,11 @@ def test_a_fit_task_rejects_every_control():
         ("return torch.relu(", "return torch.log(-torch.abs(", "NaN or Inf"),
         ("return torch.relu(", "return torch.rand_like(x) + (", "another result on the same inputs"),
         ("return torch.relu(", "self.n = getattr(self, 'n', 0) + 1; return self.n * (", "another result"),
+        ("return torch.relu(", "self.bias.add_(1.0); return torch.relu(", "forward changes bias"),
         ("return [torch.randn(rows, cols)]", "return [torch.randn(rows, cols), object()]", "neither tensor nor number"),
         ("import torch.nn as nn", "import torch.nn as nn, no_such_module", "no_such_module"),
     ],
-    ids=["raises", "nan", "random", "stateful", "object", "import"],
+    ids=["raises", "nan", "random", "stateful", "buffers", "object", "import"],
 )
 def test_a_broken_reference_is_named(old, new, words):
     if "log(" in new:

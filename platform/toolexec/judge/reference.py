@@ -156,6 +156,11 @@ class Reference:
         moved = {kind: {str(n): bool(m) for n, m in told[kind].items()} for kind in ("inputs", "parameters")}
         return Influence(**moved, untried=int(told["untried"]))
 
+    def changed(self, workload: str, inputs: Sequence[Array]) -> list[str]:
+        """Names of the module's buffers that one call changes."""
+        places = self._place(workload, inputs)
+        return [str(name) for name in self._call("changed", workload, at=places)["names"]]
+
     def close(self) -> None:
         """End its process."""
         self._worker.close()

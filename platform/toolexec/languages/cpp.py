@@ -33,7 +33,7 @@ ALLOWED_FLAGS = re.compile(
     r"|-freciprocal-math|-ffinite-math-only|-fno-signed-zeros|-ffp-contract=[a-z]+|-fvect-cost-model=[a-z\-]+"
     r"|-mprefer-vector-width=\d+|-mtune=[a-z0-9\-]+|-mavx[a-z0-9]*|-mfma|-march=[a-z0-9\-]+|-std=(c|gnu)\+\+\d\d"
     r"|-ftree-[a-z\-]+|-fprefetch-loop-arrays|-falign-(loops|functions)=\d+|-flto|-fipa-pta|-fstrict-aliasing"
-    r"|--param=[a-z0-9\-]+=\d+|-D[A-Za-z_][A-Za-z0-9_]*(=[A-Za-z0-9_.+\-]*)?|-W[a-z\-]+"
+    r"|-fopenmp|-pthread|--param=[a-z0-9\-]+=\d+|-D[A-Za-z_][A-Za-z0-9_]*(=[A-Za-z0-9_.+\-]*)?|-W[a-z\-]+"
 )
 """What a candidate may add; nothing that names a file or a library."""
 

@@ -64,6 +64,7 @@ class ReferenceHost:
             "draw": self.draw,
             "weights": self.weights,
             "expect": self.expect,
+            "changed": self.changed,
             "influence": self.influence,
         }
 
@@ -160,6 +161,19 @@ class ReferenceHost:
         own = [to_tensor(v, spec).clone() for v, spec in zip(views, loaded.inputs, strict=True)]
         names = [spec.name for spec in loaded.inputs]
         return influence_of(loaded.exact or loaded.module, loaded.call, dict(zip(names, own, strict=True)))
+
+    def changed(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Names of the buffers and parameters that forward changes by itself; they are put back."""
+        loaded = self.loaded[message["key"]]
+        views = [self.arena.array(at, spec) for at, spec in zip(message["at"], loaded.inputs, strict=True)]
+        with torch.inference_mode(False), torch.no_grad():
+            before = {k: v.detach().clone() for k, v in loaded.module.state_dict().items()}
+            own = [to_tensor(v, spec).clone() for v, spec in zip(views, loaded.inputs, strict=True)]
+            run_module(loaded.module, loaded.call, own)
+            after = loaded.module.state_dict()
+            names = [k for k, v in before.items() if not torch.equal(v, after[k])]
+            loaded.module.load_state_dict(before)
+        return {"names": names}
 
     def _exact(
         self, loaded: Loaded, views: Sequence[Array], plain: list[torch.Tensor]
