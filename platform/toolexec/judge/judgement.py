@@ -40,6 +40,11 @@ MAX_SEED = 2**31 - 1
 SINGLE_SLACK_US = 100.0
 """A call on its own may cost this much more than a looped one (waking up, cold caches) before it is suspicious."""
 
+TOO_EARLY = (
+    "it is right with the weights that a fresh module has and wrong with others. Weights are loaded after construction: "
+    "what packs, folds or looks at them belongs into prepare() (kw_prepare in C), not into __init__"
+)
+
 
 @dataclass(frozen=True)
 class Allowance:
@@ -193,12 +198,30 @@ def prove_apart(
     further = thorough.random_weights if bench.book.guards.random_weights else ()
     if further and (bench.described.parameters or thorough.fresh_cases):
         seed, weights = bench.draw_random_weights() if bench.described.parameters else (None, bench.weights)
-        with hosted(bench, candidate, artifact, weights, allowance) as (contestant, _):
-            tally = prove(bench, contestant, further, seed=seed, fresh=thorough.fresh_cases)
-            outcome.tally.checked_calls += tally.checked_calls
+        try:
+            with hosted(bench, candidate, artifact, weights, allowance) as (contestant, _):
+                tally = prove(bench, contestant, further, seed=seed, fresh=thorough.fresh_cases)
+        except Rejection as rejection:
+            raise explained(bench, candidate, artifact, rejection, allowance) from rejection
+        outcome.tally.checked_calls += tally.checked_calls
     if thorough.random_weights:
         outcome.notes = further_checks(bench, candidate, artifact, thorough=thorough, allowance=allowance)
     return outcome
+
+
+def explained(
+    bench: Bench, candidate: Candidate, artifact: Path, rejection: Rejection, allowance: Allowance
+) -> Rejection:
+    """The same, with the likely reason where a candidate is wrong on random weights and right on the module's own."""
+    if rejection.status is not Status.WRONG_VALUES or not bench.described.parameters:
+        return rejection
+    try:
+        with hosted(bench, candidate, artifact, bench.weights, allowance) as (contestant, _):
+            prove(bench, contestant, ("as-is",), seed=None, fresh=False)
+    except Rejection:
+        return rejection
+    message = f"{rejection.failure.message}; {TOO_EARLY}"
+    return Rejection(rejection.status, rejection.failure.model_copy(update={"message": message}))
 
 
 def judge(
