@@ -41,7 +41,7 @@ SINGLE_SLACK_US = 100.0
 """A call on its own may cost this much more than a looped one (waking up, cold caches) before it is suspicious."""
 
 TOO_EARLY = (
-    "it is right with the weights that a fresh module has and wrong with others. Weights are loaded after construction: "
+    "it is right with the weights that a fresh module has, wrong with others. Weights are loaded after construction: "
     "what packs, folds or looks at them belongs into prepare() (kw_prepare in C), not into __init__"
 )
 
