@@ -90,10 +90,9 @@ class Floors:
         worker = self._pool.start_trusted("ceilings")
         try:
             with tempfile.TemporaryDirectory(dir=self._pool.root) as folder:
-                library = build(Path(folder))
-                told = worker.call(
-                    "measure", TIMEOUT_S, threads=self._threads, library=str(library or ""), sizes=list(SIZES)
-                )
+                built = build(Path(folder))
+                library = str(worker.bring(built)) if built is not None else ""
+                told = worker.call("measure", TIMEOUT_S, threads=self._threads, library=library, sizes=list(SIZES))
         except (WorkerFailure, JudgeError) as failure:
             log.warning("ceilings could not be measured: %s", failure)
             return
@@ -134,4 +133,4 @@ def build(folder: Path) -> Path | None:
         return None
     target = folder / "ceilings.so"
     command = [compiler, *FLAGS, *openmp_flags(compiler), str(SOURCE), "-o", str(target)]
-    return target if run_compiler(command, folder=folder, timeout_s=30.0).ok else None
+    return target if run_compiler(command, folder=folder, timeout_s=30.0, readable=[SOURCE]).ok else None

@@ -11,7 +11,6 @@ from toolexec.conftest import needs_compiler
 from kernelwright.protocols import JudgeSettings
 from kernelwright.records import Depth, Status
 from kernelwright.toolexec.executors.local import LocalExecutor
-from kernelwright.toolexec.judge.worker import tagged
 
 pytestmark = needs_compiler
 HEADERS = """
@@ -26,7 +25,7 @@ HEADERS = """
 def strays(session) -> set[int]:
     """Processes started on behalf of this session that are none of its live workers."""
     mark = str(session._pool.root).encode()
-    live = {w.pid for w in session._pool._workers}
+    live = {pid for w in session._pool._workers for pid in w.processes()}
     found = set()
     for name in os.listdir("/proc"):
         try:
@@ -77,9 +76,9 @@ def test_closing_leaves_nothing_behind(settings):
     eager_only = JudgeSettings(cache_dir=settings.cache_dir, baselines=("eager",))
     task = small_task(workloads=({"name": "small"},))
     opened = LocalExecutor().open(task, settings=eager_only)
-    roots, tags = opened._pool.root, [w.tag for w in opened._pool._workers]
-    assert roots.exists() and tags
+    root = opened._pool.root
+    assert root.exists() and opened._pool._workers
     opened.close()
     opened.close()
-    assert not roots.exists()
-    assert not any(tagged(tag) for tag in tags)
+    assert not root.exists()
+    assert not strays(opened)

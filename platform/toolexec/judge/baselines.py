@@ -252,10 +252,10 @@ class BaselineSet:
         return built
 
     def _torch_worker(self, name: str) -> Worker:
-        cache = self._cache_dir / "inductor"
-        cache.mkdir(parents=True, exist_ok=True)
-        extra = {"TORCHINDUCTOR_CACHE_DIR": str(cache), **INDUCTOR} if name.startswith("compile") else {}
-        return self._pool.start_trusted("torch", extra)
+        if not name.startswith("compile"):
+            return self._pool.start_trusted("torch")
+        kept = self._cache_dir / "inductor" / content_hash(self.task.id, length=24)  # no task writes what another reads
+        return self._pool.start_trusted("torch", INDUCTOR, kept_inductor=kept)
 
     def _possible(self, name: str) -> bool:
         return name not in NEEDS_COMPILER or cxx_compiler() is not None

@@ -10,6 +10,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,12 @@ class Contestant:
         """
         if not self.trusted:
             self.worker.pin(self.cores)
-        self._ask("load", key=self.key, spec=self.spec.to_json())
+        artifact = Path(self.spec.artifact)
+        if self.spec.entry == "module" and self.keeps_inputs:  # a candidate of several files
+            given = self.worker.bring(artifact.parent) / artifact.name
+        else:
+            given = self.worker.bring(artifact)
+        self._ask("load", key=self.key, spec={**self.spec.to_json(), "artifact": str(given)})
 
     def set_weights(self, weights: Sequence[Array]) -> None:
         """Hand over the weights (once)."""

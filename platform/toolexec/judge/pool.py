@@ -6,13 +6,16 @@ Owns when processes start. Waits for starting spares before anything is timed: n
 from __future__ import annotations
 
 import dataclasses
-import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from kernelwright.toolexec.judge.sandbox import GIB, Confinement
 from kernelwright.toolexec.judge.worker import Worker
+from kernelwright.toolexec.owned_folder import OwnedFolder, sweep
+
+FOLDERS = "kernelwright-judge-"
+"""How the temporary folders of judges start; those that a killed judge left go when the next pool is made."""
 
 
 class WorkerPool:
@@ -25,7 +28,10 @@ class WorkerPool:
     """
 
     def __init__(self, *, threads: int, memory_limit_gib: float, cpu_s: int = 3600) -> None:
-        self.root = Path(tempfile.mkdtemp(prefix="kernelwright-"))
+        temporary = Path(tempfile.gettempdir())
+        sweep(temporary, FOLDERS)
+        self._folder = OwnedFolder(temporary, FOLDERS)
+        self.root = self._folder.path
         self._confinement = Confinement(
             threads=threads, address_space=int(memory_limit_gib * GIB), cpu_s=cpu_s, file_size=GIB // 16
         )
@@ -48,10 +54,25 @@ class WorkerPool:
         for worker in self._spares.values():
             worker.wait_ready()
 
-    def start_trusted(self, role: str, environment: Mapping[str, str] | None = None) -> Worker:
-        """A worker for the task's own code: no memory limit (torch.compile maps a lot), its own additions."""
+    def start_trusted(
+        self, role: str, environment: Mapping[str, str] | None = None, *, kept_inductor: Path | None = None
+    ) -> Worker:
+        """A worker for the task's own code: confined alike, with no memory limit (torch.compile maps a lot).
+
+        Args:
+            role: as :class:`Worker`.
+            environment: its own additions.
+            kept_inductor: as :class:`Confinement`.
+        """
         confinement = dataclasses.replace(
-            self._confinement, address_space=0, file_size=4 * GIB, cpu_s=0, environment=dict(environment or {})
+            self._confinement,
+            address_space=0,
+            file_size=4 * GIB,
+            scratch_bytes=0,
+            cpu_s=0,
+            processes=1024,
+            environment=dict(environment or {}),
+            kept_inductor=kept_inductor,
         )
         return self._start(role, confinement)
 
@@ -67,7 +88,7 @@ class WorkerPool:
             worker.close()
         self._workers.clear()
         self._spares.clear()
-        shutil.rmtree(self.root, ignore_errors=True)
+        self._folder.close()
 
     def _start(self, role: str, confinement: Confinement) -> Worker:
         worker = Worker(role, confinement, self.root)

@@ -90,7 +90,8 @@ class Reference:
             ReferenceBroken: it raises.
         """
         for workload in self.task.workloads:
-            self._call("load", workload.name, path=str(self.files[workload.name]), threads=self._threads)
+            given = self._worker.bring(self.files[workload.name])
+            self._call("load", workload.name, path=str(given), threads=self._threads)
             self._describe(workload.name, seed, export=False)
 
     def add(self, workload: Workload, seed: int) -> None:

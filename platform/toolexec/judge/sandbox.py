@@ -1,7 +1,7 @@
-"""How a worker's process is confined and what environment it gets. The tier that was reached is recorded.
+"""What a worker is confined to, and its command line and environment. The confining itself is toolexec/sandbox's.
 
-Owns the command line, the environment and the limits of a worker. Tiers build on each other: ``rlimits`` (always), and
-whatever a later tier wraps around the command; a tier that this machine lacks is left out and the record says so.
+Every worker is confined, whoever wrote what it runs: a candidate is a stranger's, and so is a task's reference, which
+the reference and baseline workers run. Those get more memory, processor time and a compiler's cache, and no more files.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import kernelwright
+from kernelwright.toolexec.sandbox.confinement import Limits
+from kernelwright.toolexec.sandbox.places import package_root
+from kernelwright.toolexec.sandbox.tiers import probe
 
 GIB = 1 << 30
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "TZ", "CUDA_VISIBLE_DEVICES", "CXX")
@@ -21,55 +23,54 @@ PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "TZ", "CUDA_VISIBLE_DEVICES", "CXX")
 
 @dataclass(frozen=True)
 class Confinement:
-    """What one worker may use."""
+    """What one worker may use; 0 means no limit of that kind."""
 
     threads: int = 1
     address_space: int = 8 * GIB
-    """Bytes; 0 means no limit."""
+    """Bytes."""
     file_size: int = GIB // 16
     """Longest file it may write, its log included; bytes."""
+    scratch_bytes: int = GIB
+    """Everything it writes together; held by the tier bubblewrap only, where it then lies in memory."""
     cpu_s: int = 3600
-    processes: int = 0
-    """Processes and threads of this user; 0 means no limit."""
+    processes: int = 256
+    """Processes and threads."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Added to the fixed environment, e.g. a compiler cache for baselines."""
+    """Added to the fixed environment."""
+    kept_inductor: Path | None = None
+    """Folder with what torch.compile made earlier for the same task: copied in, and what is new copied out at the end.
+    None: it starts empty and nothing is kept."""
 
-    def limits(self) -> dict[str, int]:
-        """For workers/limits.py."""
-        return {
-            "address_space": self.address_space,
-            "file_size": self.file_size,
-            "cpu_s": self.cpu_s,
-            "processes": self.processes,
-            "parent": os.getpid(),
-        }
+    def limits(self) -> Limits:
+        """For the sandbox."""
+        return Limits(
+            address_space=self.address_space,
+            file_size=self.file_size,
+            scratch_bytes=self.scratch_bytes,
+            processes=self.processes + 16 * self.threads if self.processes else 0,
+            cpu_s=self.cpu_s,
+        )
 
 
 def tier() -> str:
-    """The confinement that candidates get on this machine."""
-    return "rlimits"
+    """The confinement that workers get on this machine."""
+    return probe().name
 
 
-def package_root() -> str:
-    """Folder that must be on sys.path for ``import kernelwright``."""
-    return str(Path(next(iter(kernelwright.__path__))).parent)
-
-
-def command(role: str, channel: int, arena: int, limits_json: str) -> list[str]:
+def command(role: str, channel: int, arena: int) -> list[str]:
     """Command line of a worker. ``-P -s -B``: no current folder and no user site on sys.path, no byte code written."""
     python = [sys.executable, "-P", "-s", "-B"]
-    return [*python, "-m", "kernelwright.toolexec.workers", role, str(channel), str(arena), limits_json]
+    return [*python, "-m", "kernelwright.toolexec.workers", role, str(channel), str(arena)]
 
 
-def environment(folder: Path, tag: str, confinement: Confinement) -> dict[str, str]:
-    """The whole environment of a worker; the same for every contestant but for ``confinement.environment``.
+def environment(confinement: Confinement) -> dict[str, str]:
+    """The environment of a worker, the same for every contestant but for ``confinement.environment``; the sandbox adds
+    HOME and private caches.
 
     glibc is told to serve everything from the heap and to keep it: otherwise its heap history decides whether a large
     result costs page faults (a factor of 6 was seen), for one contestant and not for another.
 
     Args:
-        folder: the worker's private folder.
-        tag: marks the worker and what it starts, so that it can be found and ended.
         confinement: threads and additions.
     """
     threads = str(confinement.threads)
@@ -79,12 +80,6 @@ def environment(folder: Path, tag: str, confinement: Confinement) -> dict[str, s
         "PYTHONHASHSEED": "0",
         "PYTHONUNBUFFERED": "1",
         "LANG": "C.UTF-8",
-        "HOME": str(folder / "home"),
-        "TMPDIR": str(folder / "tmp"),
-        "XDG_CACHE_HOME": str(folder / "home" / ".cache"),
-        "TORCH_EXTENSIONS_DIR": str(folder / "home" / "extensions"),
-        "TORCHINDUCTOR_CACHE_DIR": str(folder / "home" / "inductor"),
-        "TRITON_CACHE_DIR": str(folder / "home" / "triton"),
         "MALLOC_MMAP_MAX_": "0",
         "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
         "MALLOC_TRIM_THRESHOLD_": str(4 << 30),
@@ -95,6 +90,5 @@ def environment(folder: Path, tag: str, confinement: Confinement) -> dict[str, s
         "MKL_NUM_THREADS": threads,
         "OPENBLAS_NUM_THREADS": threads,
         "HL_NUM_THREADS": threads,
-        "KERNELWRIGHT_WORKER": tag,
     }
     return fixed | dict(confinement.environment)

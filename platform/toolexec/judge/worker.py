@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
+import logging
 import os
 import queue
 import secrets
@@ -18,16 +18,21 @@ import subprocess
 import tempfile
 import threading
 import time
-import uuid
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from kernelwright.errors import JudgeError
-from kernelwright.toolexec.judge import standstill
+from kernelwright.toolexec.judge import kept_cache, standstill
 from kernelwright.toolexec.judge.sandbox import Confinement, command, environment
+from kernelwright.toolexec.languages.compiling import toolchain_places
+from kernelwright.toolexec.owned_folder import remove
+from kernelwright.toolexec.sandbox.confinement import PRIVATE, Launch, confine
+from kernelwright.toolexec.sandbox.processes import Sighting, descendants, sight
 from kernelwright.toolexec.workers.arena import Arena
 from kernelwright.toolexec.workers.wire import DONE, GO, Closed, LateReply, Wire, WireError, decode
+
+log = logging.getLogger(__name__)
 
 START_TIMEOUT_S = 60.0
 END_TIMEOUT_S = 2.0
@@ -92,20 +97,24 @@ SPAWNER = Spawner()
 
 
 class Worker:
-    """A process in a session of its own, with a private folder, an arena and a channel.
+    """A confined process with a scratch folder, an arena and a channel.
 
     Args:
-        role: ``kernel``, ``torch`` or ``reference``.
+        role: ``kernel``, ``torch``, ``reference`` or ``ceilings``.
         confinement: limits and environment.
         root: folder to make the private folder in.
     """
 
     def __init__(self, role: str, confinement: Confinement, root: Path) -> None:
         self.role = role
-        self.tag = uuid.uuid4().hex
         self.folder = Path(tempfile.mkdtemp(prefix=f"{role}-", dir=root))
-        for name in ("home", "tmp", "scratch"):
-            (self.folder / name).mkdir()
+        self.folder.chmod(0o711)  # whoever the sandbox lets it be must get through, not look around
+        self._scratch, self._given = self.folder / "scratch", self.folder / "given"
+        for folder in (self._scratch, self._given):
+            folder.mkdir()
+        self._kept = confinement.kept_inductor
+        if self._kept is not None:
+            kept_cache.copy_in(self._kept, self._scratch / PRIVATE["TORCHINDUCTOR_CACHE_DIR"])
         self.arena = Arena.create()
         self.waited_s = 0.0
         """Seconds spent waiting for answers."""
@@ -117,30 +126,62 @@ class Worker:
         """Processor time of the last go."""
         self._stopped = False
         self._numbers = itertools.count(1)
-        self._ready = False
+        self._seen: Sighting | None = None
         ours, theirs = socket.socketpair()
         self._wire = Wire(ours)
         self._log = self.folder / "log"
-        limits = json.dumps(confinement.limits())
+        with theirs, self._log.open("ab") as log:
+            self._launch, self._process = self._start(confinement, theirs.fileno(), log)
+
+    def _start(self, confinement: Confinement, channel: int, log: Any) -> tuple[Launch, subprocess.Popen[bytes]]:
         try:
-            with theirs, self._log.open("ab") as log:
-                self._process = SPAWNER.popen(
-                    command(role, theirs.fileno(), self.arena.descriptor, limits),
+            launch = confine(
+                command(self.role, channel, self.arena.descriptor),
+                scratch=self._scratch,
+                readable=[self._given, *toolchain_places()],
+                pass_fds=(channel, self.arena.descriptor),
+                env=environment(confinement),
+                limits=confinement.limits(),
+                enters=True,
+            )
+            try:
+                process = SPAWNER.popen(
+                    launch.argv,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
-                    cwd=self.folder / "scratch",
-                    env=environment(self.folder, self.tag, confinement),
-                    pass_fds=(theirs.fileno(), self.arena.descriptor),
+                    cwd=self._scratch,
+                    env=launch.env,
+                    pass_fds=launch.pass_fds,
                     start_new_session=True,
                 )
+            finally:
+                launch.started()
         except OSError as error:
             raise JudgeError(f"cannot start a worker process: {error}") from error
+        return launch, process
 
     @property
     def pid(self) -> int:
-        """Its process id."""
-        return self._process.pid
+        """Process id of the worker itself, as this side sees it, once it has said hello."""
+        return self._seen.pid if self._seen is not None else self._process.pid
+
+    def bring(self, path: Path) -> Path:
+        """Copy a file, or a folder with all in it, to where the worker can read it and not write.
+
+        Returns:
+            Where it lies now, for both sides.
+
+        Raises:
+            JudgeError: it cannot be copied, e.g. because the disk is full.
+        """
+        try:
+            place = Path(tempfile.mkdtemp(dir=self._given))
+            place.chmod(0o755)
+            copy = shutil.copytree if path.is_dir() else shutil.copy
+            return Path(copy(path, place / path.name))
+        except OSError as error:
+            raise JudgeError(f"cannot hand {path.name} to a worker: {error}") from error
 
     def wait_ready(self) -> None:
         """Wait for its hello.
@@ -148,23 +189,28 @@ class Worker:
         Raises:
             JudgeError: it did not start.
         """
-        if self._ready:
+        if self._seen is not None:
             return
         try:
-            self._receive(time.monotonic() + START_TIMEOUT_S)
+            self._greet(self._receive(time.monotonic() + START_TIMEOUT_S))
         except (WireError, WorkerFailure) as error:
             log = self.log_tail()
             self.close()
             raise JudgeError(f"a {self.role} worker did not start: {error}", hint=log) from error
-        self._ready = True
 
     def ready(self) -> bool:
         """Has it said hello? Does not wait."""
-        if not self._ready:
+        if self._seen is None:
             with contextlib.suppress(WireError, WorkerFailure):
-                self._receive(time.monotonic() + 1e-4)
-                self._ready = True
-        return self._ready
+                self._greet(self._receive(time.monotonic() + 1e-4))
+        return self._seen is not None
+
+    def _greet(self, hello: dict[str, Any]) -> None:
+        """Look where it runs, while it still is all ours: no stranger's code came before its hello."""
+        pid = self._launch.worker_pid(self._process.pid)
+        self._seen = sight(pid) if pid is not None else None
+        if self._seen is None or hello.get("tier") != self._launch.tier.name:
+            raise WorkerFailure("died", "it is not where its sandbox should be")
 
     def call(self, op: str, timeout_s: float, **fields: Any) -> dict[str, Any]:
         """Ask for something and wait for the answer.
@@ -238,7 +284,7 @@ class Worker:
 
     def stop(self) -> None:
         """Make it stand still, with its process group."""
-        if not self._stopped:
+        if not self._stopped and self._seen is not None and self._seen.is_alive():  # else its number is anybody's
             self._stopped = True
             standstill.stop(self.pid)
 
@@ -249,8 +295,12 @@ class Worker:
             standstill.resume(self.pid)
 
     def pin(self, cores: Iterable[int]) -> None:
-        """Let all its threads run on ``cores`` only."""
+        """Let all its threads run on ``cores`` only; the sandbox lets nothing in there change that."""
         standstill.pin(self.pid, cores)
+
+    def processes(self) -> list[int]:
+        """Everything that belongs to it now: what holds it, itself, and what it started."""
+        return [self._process.pid, *descendants(self._process.pid)] if self._process.poll() is None else []
 
     def log_tail(self) -> str:
         """The end of what it printed."""
@@ -265,9 +315,13 @@ class Worker:
     def close(self) -> None:
         """End it and everything it started, remove its folder. Idempotent."""
         self._wire.close()
-        end_tree(self._process, self.tag)
+        if not self._launch.end(self._process):
+            log.warning("something that the worker %d started did not end", self._process.pid)
         self.arena.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if self._kept is not None:
+            kept_cache.copy_out(self._scratch / PRIVATE["TORCHINDUCTOR_CACHE_DIR"], self._kept)
+            self._kept = None
+        remove(self.folder)
 
     def _refuse_unasked(self) -> None:
         """Nothing may have been said since the last answer.
@@ -312,7 +366,7 @@ class Worker:
     def _death(self) -> WorkerFailure:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(END_TIMEOUT_S)
-        code, log = self._process.poll(), self.log_tail()
+        code, log = self._launch.exit_code(self._process.poll()), self.log_tail()
         self.close()
         words = ("bad_alloc", "MemoryError", "can't allocate memory", "Cannot allocate memory", "out of memory")
         if any(word in log for word in words):
@@ -324,34 +378,3 @@ class Worker:
             kind = "memory" if -code == signal.SIGKILL else "timeout" if -code == signal.SIGXCPU else "died"
             return WorkerFailure(kind, f"the process was ended by {name}", log)
         return WorkerFailure("died", f"the process ended by itself with status {code}", log)
-
-
-def end_tree(process: subprocess.Popen[bytes], tag: str) -> None:
-    """Kill a worker's process group, and every process that carries its tag, wherever it moved."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        process.kill()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(END_TIMEOUT_S)
-    for _ in range(3):
-        left = tagged(tag)
-        if not left:
-            return
-        for pid in left:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(0.01)
-
-
-def tagged(tag: str) -> list[int]:
-    """Live processes whose environment carries a worker's tag."""
-    mark = f"KERNELWRIGHT_WORKER={tag}".encode()
-    found = []
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        with contextlib.suppress(OSError):  # not ours to read, or gone
-            if mark in Path("/proc", name, "environ").read_bytes():
-                found.append(int(name))
-    return found

@@ -1,6 +1,7 @@
-"""Finding and running a C++ compiler: bounded in time and memory, its errors cut to what can be used.
+"""Finding and running a C++ compiler: confined like what it compiles, its errors cut to what can be used.
 
-Owns the child processes of builds. It compiles what it is given and loads nothing.
+Owns the child processes of builds. A compiler reads a stranger's text, which may name any file and never end: it sees
+its own folder and the system's headers, has no network, and ends with all it started when its time is up.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ import functools
 import os
 import re
 import shutil
-import signal
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-MEMORY_KIB = 8 << 20
+from kernelwright.toolexec.sandbox.confinement import Limits, run_confined
+
+LIMITS = Limits(address_space=8 << 30, file_size=512 << 20, processes=64)
 LOG_LENGTH = 1500
 INSTALL_HINT = "install one, e.g. `apt install g++` (Debian, Ubuntu) or `dnf install gcc-c++` (Fedora)"
 
@@ -76,28 +78,53 @@ def openmp_flags(path: str) -> tuple[str, ...]:
     return ("-fopenmp",) if done.returncode == 0 else ()
 
 
-def run_compiler(command: Sequence[str], *, folder: Path, timeout_s: float) -> Compiled:
-    """Run a compiler in ``folder``; it and its children are killed when time is up."""
-    bounded = ["/bin/sh", "-c", f'ulimit -v {MEMORY_KIB}; exec "$@"', "sh", *command]
+@functools.lru_cache(maxsize=8)
+def toolchain_places(compiler: str | None = None, library_path: str | None = None) -> tuple[Path, ...]:
+    """Folders that a compiler from outside the system's own needs to read, and those of LD_LIBRARY_PATH.
+
+    Args:
+        compiler: its path; None means the one that is found.
+        library_path: None means the variable's value.
+    """
+    compiler = compiler or cxx_compiler()
+    library_path = os.environ.get("LD_LIBRARY_PATH", "") if library_path is None else library_path
+    places = [Path(p) for p in library_path.split(":") if p.startswith("/") and p != "/"]
+    for path in {Path(compiler), Path(os.path.realpath(compiler))} if compiler else set():
+        prefix = path.parent.parent
+        if path.parent.name == "bin" and prefix not in (Path("/"), Path("/usr")):
+            # The parts that a compiler's prefix has, not the prefix: that may be somebody's home.
+            places += [prefix / part for part in ("bin", "lib", "lib64", "libexec", "include", "share")]
+            places += [p for p in prefix.glob("*-*-*") if (p / "bin").is_dir() or (p / "sysroot").is_dir()]
+    return tuple(p for p in places if p.is_dir())
+
+
+def run_compiler(
+    command: Sequence[str], *, folder: Path, timeout_s: float, readable: Sequence[Path] = ()
+) -> Compiled:
+    """Run a compiler in ``folder``; it and its children are killed when time is up.
+
+    Args:
+        command: the compiler and its arguments.
+        folder: the only one that it can write; its sources lie there.
+        timeout_s: wall time.
+        readable: more that it may read, beside the system and this package.
+
+    Raises:
+        OSError: it cannot be started.
+    """
     environment = {k: os.environ[k] for k in ("PATH", "LD_LIBRARY_PATH") if k in os.environ}
-    environment |= {"LANG": "C", "LC_ALL": "C", "TMPDIR": str(folder), "HOME": str(folder)}
-    process = subprocess.Popen(
-        bounded,
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
+    done = run_confined(
+        command,
+        scratch=folder,
+        env=environment | {"LANG": "C", "LC_ALL": "C"},
+        timeout_s=timeout_s,
+        readable=[*toolchain_places(), *readable],
+        limits=LIMITS,
     )
-    try:
-        output, _ = process.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+    if done.timed_out:
         return Compiled(False, f"the compiler needed more than {timeout_s:.0f} s and was stopped")
-    return Compiled(process.returncode == 0, trimmed(output.decode("utf-8", "replace"), folder))
+    log = trimmed(done.output, folder)
+    return Compiled(done.exit_code == 0, log or f"the compiler ended with {done.exit_code}" * bool(done.exit_code))
 
 
 def trimmed(text: str, folder: Path, length: int = LOG_LENGTH) -> str:

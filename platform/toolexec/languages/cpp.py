@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 import time
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from kernelwright.toolexec.languages.compiling import (
     run_compiler,
 )
 from kernelwright.toolexec.languages.cpp_export import export_text
+from kernelwright.toolexec.owned_folder import OwnedFolder
 
 HEADER = Path(__file__).parent / "kernelwright.h"
 BASE_FLAGS = ("-std=c++17", "-shared", "-fPIC", "-fno-math-errno", "-fvisibility=hidden")
@@ -70,8 +70,10 @@ class CppLanguage:
         artifact = folder / f"cpp-{key}" / "kernel.so"
         if artifact.exists():
             return BuildResult(True, artifact, "", time.monotonic() - start, cached=True)
-        work = Path(tempfile.mkdtemp(prefix=".cpp-", dir=folder))
+        own = OwnedFolder(folder, ".cpp-")
         try:
+            work = own.path / "build"
+            work.mkdir()
             write_sources(candidate, work)
             command = [compiler, *flags, "-I.", *sources_of(candidate), "-o", "kernel.so"]
             done = run_compiler(command, folder=work, timeout_s=timeout_s)
@@ -81,7 +83,7 @@ class CppLanguage:
             os.replace(work / "kernel.so", artifact)
             return BuildResult(True, artifact, done.log, time.monotonic() - start)
         finally:
-            shutil.rmtree(work, ignore_errors=True)
+            own.close()
 
     def export(self, candidate: Candidate, task: Task, facts: TaskFacts) -> str:
         """A ModelNew file with the sources in it."""

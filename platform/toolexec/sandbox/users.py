@@ -74,8 +74,8 @@ def draw_user() -> OwnUser | None:
 
 
 def give(path: Path, uid: int) -> None:
-    """Give a folder that we made, and the folders directly in it, to ``uid``."""
-    for folder in (path, *(p for p in path.iterdir() if p.is_dir() and not p.is_symlink())):
+    """Give a folder that we made, and every folder in it, to ``uid``; the files in them stay ours, to read."""
+    for folder, _, _ in os.walk(path):
         os.chown(folder, uid, uid, follow_symlinks=False)
 
 

@@ -1,25 +1,26 @@
-"""Entry of every worker process: ``python -m kernelwright.toolexec.workers ROLE CHANNEL_FD ARENA_FD LIMITS``.
+"""Entry of every worker process: ``python -m kernelwright.toolexec.workers ROLE CHANNEL_FD ARENA_FD``.
 
 ROLE is ``kernel`` (numpy only), ``torch`` (a kernel worker with torch already imported), ``reference`` or
-``ceilings``. Limits are
-applied before anything else is imported. Ends when the judge closes the channel.
+``ceilings``. The sandbox is entered before anything else is imported; without orders for it nothing is run. Ends when
+the judge closes the channel.
 """
 
 from __future__ import annotations
 
 import faulthandler
-import json
 import os
 import socket
 import sys
 
-from kernelwright.toolexec.workers.limits import apply_limits
+from kernelwright.toolexec.sandbox.enter import CANNOT_ENTER, enter
 
 
 def main() -> None:
-    """Set up, say hello, serve."""
-    role, channel_fd, arena_fd, limits = sys.argv[1:5]
-    apply_limits(json.loads(limits))
+    """Enter the sandbox, set up, say hello, serve."""
+    tier = enter()
+    if tier == "none":
+        sys.exit(CANNOT_ENTER)
+    role, channel_fd, arena_fd = sys.argv[1:4]
     faulthandler.enable()
     from kernelwright.toolexec.workers.arena import Arena
     from kernelwright.toolexec.workers.serve import KernelHost, serve
@@ -40,7 +41,7 @@ def main() -> None:
         if role == "torch":
             import kernelwright.toolexec.workers.module_kernel  # noqa: F401  (the slow import, done ahead)
         host = KernelHost(arena)
-    wire.send({"n": 0, "hello": role, "pid": os.getpid()})
+    wire.send({"n": 0, "hello": role, "tier": tier})
     serve(wire, host)
     os._exit(0)  # threads that a candidate or torch.compile left must not keep the process
 
