@@ -67,6 +67,8 @@ class Guards:
     """Off: candidates run unconfined."""
     buffers: bool = True
     """Off: a reference that changes its own buffers is accepted, and they are not compared."""
+    remeasure: bool = True
+    """Off: what was measured first stands; no winner is measured again in fresh processes."""
 
     @property
     def off(self) -> tuple[str, ...]:

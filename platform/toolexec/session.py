@@ -77,7 +77,9 @@ class Session:
         self._lock = lock
         self._progress: Progress = progress or silent
         self._rng = np.random.default_rng([settings.seed, secrets.randbits(64)])
-        self._pool = WorkerPool(threads=settings.threads, memory_limit_gib=settings.memory_limit_gib)
+        self._pool = WorkerPool(
+            threads=settings.threads, memory_limit_gib=settings.memory_limit_gib, confined=guards.sandbox
+        )
         self._cache = settings.cache_dir or Path(tempfile.mkdtemp(prefix="cache-", dir=self._pool.root))
         self._reference: Reference | None = None
         self._benches: dict[str, Bench] = {}

@@ -15,18 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
 from attacks.reading import HERE, HONEST_TIME, REFUSED, Sample, candidate_of, task_of
+from attacks.remains import probes
 
 from kernelwright.errors import CandidateError, KernelwrightError, ReferenceBroken, TaskError
 from kernelwright.protocols import EvaluationSession, JudgeSettings
 from kernelwright.records import Depth, Evaluation, Status, Task
+from kernelwright.toolexec.guards import Guards
 
 SANDBOXES = ("bubblewrap", "landlock")
-GUARDS = "kernelwright.toolexec.guards"
 NAIVE_TIMEOUT_S = 90.0
 TIMEOUT_S = 12.0
 """Judge's limit at depth full: long enough for a small kernel on a busy machine, short for what never ends."""
+LOOKS_FASTER = 1.05
+"""Measured speed-up at which an attack counts as successful."""
 KNOWN_GOOD = HERE / "honest" / "softmax_vector.cpp"
 
 
@@ -59,23 +61,9 @@ def needs_more(sample: Sample, verdict: Verdict) -> str:
     return ""
 
 
-def guards_module() -> Any | None:
-    """The judge's private switches; None where this judge has none."""
-    try:
-        return importlib.import_module(GUARDS)
-    except ImportError:
-        return None
-
-
-def without(names: Sequence[str]) -> Any:
-    """All guards but these. Skips the test where the judge has no such switch."""
-    module = guards_module()
-    if module is None:
-        pytest.skip("this judge's guards cannot be switched off one at a time")
-    known = set(module.Guards.__dataclass_fields__)
-    if missing := set(names) - known:
-        pytest.skip(f"no switch for {', '.join(sorted(missing))}; known: {', '.join(sorted(known))}")
-    return module.Guards(**dict.fromkeys(names, False))
+def without(names: Sequence[str]) -> Guards:
+    """All guards but these."""
+    return Guards(**dict.fromkeys(names, False))
 
 
 class Sessions:
@@ -134,14 +122,17 @@ class Sessions:
         message = f"{found.failure.check}: {found.failure.message}" if found.failure else ""
         return Verdict(str(found.status), found, message)
 
-    def best_of_variants(self, sample: Sample) -> Verdict:
-        """Screen many near-clones, and judge the luckiest again in full confidence."""
-        session = self.get(task_of(sample))
+    def best_of_variants(self, sample: Sample, *, off: Sequence[str] = ()) -> Verdict:
+        """Screen many near-clones, and judge the luckiest again in full confidence (unless that guard is off)."""
+        session = self.get(task_of(sample), off)
         clones = [candidate_of(sample.path, i) for i in range(sample.variants)]
         screened = [session.evaluate(c, depth=Depth.SCREEN) for c in clones]
         gains = [e.speedup.value if e.speedup else 0.0 for e in screened]
-        best = clones[gains.index(max(gains))]
-        found = session.evaluate(best, depth=Depth(sample.depth))
+        luckiest = gains.index(max(gains))
+        if "remeasure" in off:
+            found = screened[luckiest]
+        else:
+            found = session.evaluate(clones[luckiest], depth=Depth(sample.depth))
         return Verdict(str(found.status), found, f"luckiest of {len(clones)} at screen: {max(gains):.3f}x")
 
 
@@ -170,7 +161,25 @@ def wins(sample: Sample, verdict: Verdict) -> bool:
         return verdict.status == sample.leak
     if verdict.status != Status.PASSED:
         return False
-    return verdict.gain is None or sample.looks < 1 or verdict.gain > 1.05
+    ratio = verdict.evaluation.speedup if verdict.evaluation else None
+    return sample.looks < 1 or ratio is None or ratio.value > LOOKS_FASTER
+
+
+def wins_without(sessions: Sessions, sample: Sample, tries: int = 3) -> str:
+    """"" when it beats the real judge with its guards off, at least once; else what came out.
+
+    A machine may be too busy for a threaded attack to show its gain at the first try.
+    """
+    said = ""
+    for _ in range(tries):
+        once = sessions.best_of_variants if sample.variants > 1 else sessions.judge
+        verdict = once(sample, off=sample.off)
+        if verdict.evaluation and without(sample.off).notes[0] not in verdict.evaluation.static_notes:
+            return f"{sample.name}: its Evaluation does not say that {', '.join(sample.off)} are off"
+        if wins(sample, verdict) or (sample.probe and probes()):
+            return ""
+        said = f"{sample.name} without {', '.join(sample.off)}: {verdict}"
+    return said
 
 
 def ask_naive_judge(sample: Sample, path: Path | None = None) -> dict[str, Any]:

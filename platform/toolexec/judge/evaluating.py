@@ -97,7 +97,7 @@ class Evaluating:
                     self._come_up(artifacts, against)
                 for name, artifact in artifacts.items():
                     self.outcomes.append(self._twice(partial(self._judge, name, artifact, against, rivals.get(name))))
-                if self.thorough.processes > 1:
+                if self.thorough.processes > 1 and self.place.guards.remeasure:
                     self._again(artifacts, rivals)
             finally:
                 self.clock.measure_s = time.monotonic() - start

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from kernelwright.toolexec.judge.sandbox import GIB, Confinement
+from kernelwright.toolexec.judge.sandbox import GIB, UNCONFINED, Confinement
 from kernelwright.toolexec.judge.worker import Worker
 from kernelwright.toolexec.owned_folder import OwnedFolder, sweep
 
@@ -25,15 +25,20 @@ class WorkerPool:
         threads: threads a kernel may use.
         memory_limit_gib: address space of a worker; 0 means no limit.
         cpu_s: processor seconds a candidate may use.
+        confined: False only in tests of what the sandbox stops.
     """
 
-    def __init__(self, *, threads: int, memory_limit_gib: float, cpu_s: int = 3600) -> None:
+    def __init__(self, *, threads: int, memory_limit_gib: float, cpu_s: int = 3600, confined: bool = True) -> None:
         temporary = Path(tempfile.gettempdir())
         sweep(temporary, FOLDERS)
         self._folder = OwnedFolder(temporary, FOLDERS)
         self.root = self._folder.path
         self._confinement = Confinement(
-            threads=threads, address_space=int(memory_limit_gib * GIB), cpu_s=cpu_s, file_size=GIB // 16
+            threads=threads,
+            address_space=int(memory_limit_gib * GIB),
+            cpu_s=cpu_s,
+            file_size=GIB // 16,
+            tier=None if confined else UNCONFINED,
         )
         self._spares: dict[str, Worker] = {}
         self._workers: list[Worker] = []

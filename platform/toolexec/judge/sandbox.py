@@ -14,11 +14,15 @@ from pathlib import Path
 
 from kernelwright.toolexec.sandbox.confinement import Limits
 from kernelwright.toolexec.sandbox.places import package_root
-from kernelwright.toolexec.sandbox.tiers import probe
+from kernelwright.toolexec.sandbox.tiers import Tier, probe
 
 GIB = 1 << 30
 PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "TZ", "CUDA_VISIBLE_DEVICES", "CXX")
 """Variables of the user's that workers see."""
+
+
+UNCONFINED = Tier(name="rlimits", detail="limits alone", lacks=("everything else",), better="only tests ask for this")
+"""No file, network, signal or system call is held back; what was started still ends with it."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Confinement:
     kept_inductor: Path | None = None
     """Folder with what torch.compile made earlier for the same task: copied in, and what is new copied out at the end.
     None: it starts empty and nothing is kept."""
+    tier: Tier | None = None
+    """None: the best one of this machine."""
 
     def limits(self) -> Limits:
         """For the sandbox."""

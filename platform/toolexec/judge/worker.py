@@ -143,6 +143,7 @@ class Worker:
                 env=environment(confinement),
                 limits=confinement.limits(),
                 enters=True,
+                tier=confinement.tier,
             )
             try:
                 process = SPAWNER.popen(

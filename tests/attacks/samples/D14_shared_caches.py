@@ -1,6 +1,7 @@
 # Warms the compiler caches for everybody.
 import contextlib
 import os
+import pwd
 
 import torch
 import torch.nn as nn
@@ -13,6 +14,7 @@ def _folders():
         if os.environ.get(variable):
             yield os.environ[variable]
     yield os.path.expanduser("~/.cache")
+    yield os.path.join(pwd.getpwuid(os.getuid()).pw_dir, ".cache")
     here = os.path.dirname(os.path.abspath(__file__))
     yield here
     yield os.path.dirname(here)
