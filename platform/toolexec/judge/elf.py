@@ -62,7 +62,7 @@ def read_symbols(path: Path) -> Symbols:
                 for name, _, _, index, _, _ in struct.iter_unpack("<IBBHQQ", body(data, section)):
                     if index == 0 and name:
                         undefined.append(text(data, names, name))
-    except (struct.error, IndexError, ValueError) as error:
+    except (struct.error, IndexError, ValueError, OverflowError) as error:
         raise JudgeError(f"{path.name} cannot be read as a shared library: {error}") from error
     return Symbols(tuple(needed), tuple(undefined))
 

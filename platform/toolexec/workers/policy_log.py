@@ -127,6 +127,9 @@ def watch_ctypes() -> None:
         base = self._FuncPtr
 
         class Watched(base):  # type: ignore[misc, valid-type]
+            _flags_ = base._flags_
+            _restype_ = base._restype_
+
             def __call__(self, *values: Any, **named: Any) -> Any:
                 label = f"ctypes {file}:{getattr(self, '__name__', 'function')}"
                 return SEEN.call(label, lambda *v, **n: base.__call__(self, *v, **n), values, named)
