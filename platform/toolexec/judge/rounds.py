@@ -177,9 +177,9 @@ class Rounds:
             contestant.ensure_slots(1)
             contestant.calibrate()
             self._estimate[contestant.name] = contestant.one_call_ns(self._staged[0]) / 1000
-        trusted = [c.round_trip_ns for c in self._everyone if c.trusted]
-        if trusted and not self.candidate.trusted:
-            self.candidate.round_trip_ns = min(self.candidate.round_trip_ns, int(np.median(trusted)))
+        trips = [c.round_trip_ns for c in self._everyone if c.trusted] or [c.round_trip_ns for c in self._everyone]
+        for contestant in self._everyone:  # one for all: how long waking up takes is the machine's mood, not theirs
+            contestant.round_trip_ns = min(trips)
         slots = self._slot_count(plan)
         self._stage(slots)
         for contestant in self._everyone:
