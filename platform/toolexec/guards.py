@@ -24,7 +24,7 @@ class Guards:
     check_timed: bool = True
     """Off: outputs of timed calls are not compared."""
     charge_collect: bool = True
-    """Off: the worker gets 50 ms more before its outputs are collected, and what collecting costs is not charged."""
+    """Off: the worker may finish before its outputs are collected, and neither that nor collecting is charged."""
     plain_tensors: bool = True
     """Off: tensor subclasses are accepted, and read by their own methods."""
     real_storage: bool = True

@@ -21,7 +21,8 @@ CHUNK = 1 << 14
 
 def widen(array: Array, dtype: str) -> npt.NDArray[np.float64]:
     """The values as float64; ``array`` holds bfloat16 as uint16."""
-    return np.asarray(as_float(array, dtype), dtype=np.float64)
+    with np.errstate(invalid="ignore"):  # poisoned memory may read as a signalling NaN
+        return np.asarray(as_float(array, dtype), dtype=np.float64)
 
 
 def as_float(array: Array, dtype: str) -> Array:

@@ -28,6 +28,7 @@ LIMIT_S = 60.0
 FENCE = 0xC3
 """Byte between inputs; it must still be there after a call."""
 LINGER_S = 0.05
+LINGER_MOST_S = 3.0
 
 
 class BaselineFailed(Exception):
@@ -182,9 +183,12 @@ class Contestant:
         return standstill.outside(self.worker.pid, self.cores)
 
     def linger(self) -> None:
-        """Let it run on for a while (only tests want that)."""
+        """Let it run on for a while, until it does nothing more (only tests want that)."""
         self.worker.resume()
+        deadline = time.monotonic() + LINGER_MOST_S
         time.sleep(LINGER_S)
+        while standstill.busy(self.worker.pid) and time.monotonic() < deadline:
+            time.sleep(LINGER_S)
 
     def collect(self, slots: Sequence[int], *, copy: bool = True) -> list[list[Array]]:
         """Outputs of the slots.

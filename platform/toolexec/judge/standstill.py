@@ -11,7 +11,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 STOP_WITHIN_S = 2.0
 POLL_S = 2e-5
@@ -76,6 +76,11 @@ def outside(pid: int, cores: Iterable[int]) -> set[int]:
     return found
 
 
+def busy(pid: int) -> bool:
+    """Does any of its threads run, or want to?"""
+    return any(state in (b"R", b"D") for state in _states(pid))
+
+
 def _signal(pid: int, number: signal.Signals) -> bool:
     """To its group where it leads one. Never to a group that it only belongs to: that may be the judge's own."""
     if pid <= 1:
@@ -91,9 +96,11 @@ def _signal(pid: int, number: signal.Signals) -> bool:
 
 
 def _stands(pid: int) -> bool:
+    return all(state in STILL for state in _states(pid))
+
+
+def _states(pid: int) -> Iterator[bytes]:
     for thread in threads(pid):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, IndexError):
             with open(f"/proc/{pid}/task/{thread}/stat", "rb") as stream:
-                if stream.read().rpartition(b")")[2].split()[0] not in STILL:
-                    return False
-    return True
+                yield stream.read().rpartition(b")")[2].split()[0]

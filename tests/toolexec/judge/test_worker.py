@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -9,9 +10,11 @@ import time
 
 import pytest
 
+from kernelwright.toolexec.judge import standstill
 from kernelwright.toolexec.judge.device_lock import DeviceLock
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.worker import WorkerFailure
+from kernelwright.toolexec.workers.wire import DONE, Wire
 
 
 @pytest.fixture
@@ -124,3 +127,54 @@ def test_one_measurement_at_a_time(tmp_path):
         assert waited > 0.05
         assert holder.wait(5) == 0
     assert said == [("waiting", "waiting for another run to finish measuring")]
+
+
+def states(pid: int) -> set[str]:
+    found = set()
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/stat") as stream:
+            found.add(stream.read().rpartition(")")[2].split()[0])
+    return found
+
+
+def test_a_worker_stands_still_unless_it_is_asked(pool):
+    worker = pool.take("kernel")
+    worker.still = True
+    worker.call("arm", 5.0, slots=[])
+    assert states(worker.pid) == {"T"}
+    used = standstill.cpu_ns(worker.pid)
+    assert worker.go(5.0) > 0
+    assert states(worker.pid) == {"T"}
+    assert standstill.cpu_ns(worker.pid) > used and worker.cpu_ns > 0
+    worker.still = False
+    assert worker.call("arm", 5.0, slots=[])["n"]
+    assert states(worker.pid) <= {"S", "R"}
+
+
+def test_its_cores_are_seen(pool):
+    worker = pool.take("kernel")
+    mine = os.sched_getaffinity(0)
+    assert standstill.outside(worker.pid, mine) == set()
+    assert standstill.outside(worker.pid, ()) == mine
+
+
+def test_no_group_but_its_own_is_stopped():
+    inside = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])  # in this process's group
+    try:
+        assert standstill.stop(inside.pid)
+        assert states(inside.pid) == {"T"}  # and whoever runs this test still does
+        standstill.resume(inside.pid)
+    finally:
+        inside.kill()
+        inside.wait()
+    assert not standstill.stop(1)
+
+
+def test_what_was_said_unasked_is_seen():
+    ours, theirs = socket.socketpair()
+    wire = Wire(ours)
+    assert not wire.pending
+    theirs.sendall(DONE + b"said before any go\n")
+    assert wire.pending
+    wire.close()
+    theirs.close()
