@@ -64,6 +64,8 @@ class JudgeConfig(_Section):
     build_timeout_s: float = Field(gt=0)
     memory_limit_gib: float = Field(ge=0)
     """Address space of a worker; 0 means no limit."""
+    require_sandbox: Literal["rlimits", "landlock", "bubblewrap"]
+    """The lowest tier of sandbox to judge in; ``rlimits`` means any."""
 
 
 class Target(BaseModel):

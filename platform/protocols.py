@@ -160,6 +160,8 @@ class JudgeSettings:
     """Address space of a worker; 0 means no limit."""
     cache_dir: Path | None = None
     """Builds, baselines and ceilings; None means a private temporary folder."""
+    require_sandbox: str = "rlimits"
+    """The lowest tier of sandbox to judge in; ``rlimits`` means any."""
 
 
 class Executor(Protocol):
@@ -174,6 +176,7 @@ class Executor(Protocol):
             ReferenceBroken: the reference raises, is not finite or not deterministic.
             TaskError: the task is unfit to be judged.
             MissingTool: the device is not here.
+            ConfigError: the sandbox reaches a lower tier than is required.
         """
         ...
 

@@ -53,6 +53,7 @@ def judge_settings(config: RunConfig, workspace: Workspace) -> JudgeSettings:
         build_timeout_s=config.judge.build_timeout_s,
         memory_limit_gib=config.judge.memory_limit_gib,
         cache_dir=workspace.cache,
+        require_sandbox=config.judge.require_sandbox,
     )
 
 
@@ -106,8 +107,15 @@ def surroundings(workspace: Workspace, view: Callable[[RunEvent], None]) -> Surr
 def optimize(
     workspace: Workspace, task: Task, config: RunConfig, *, view: Callable[[RunEvent], None], command: str
 ) -> RunSummary:
-    """Run the workflow on a task."""
+    """Run the workflow on a task.
+
+    Raises:
+        ConfigError: the sandbox reaches a lower tier than is required; no run is begun then.
+    """
     from kernelwright.agents.running import start_run
+    from kernelwright.toolexec.sandbox.tiers import require
+
+    require(config.judge.require_sandbox)
 
     return start_run(workspace, task, config, surroundings=surroundings(workspace, view), command=command)
 
@@ -144,12 +152,13 @@ def diagnose(workspace: Workspace) -> list[Finding]:
     from kernelwright.report.machine_check import check_machine
     from kernelwright.toolexec.devices import DEVICES, device
     from kernelwright.toolexec.languages import LANGUAGES, language
+    from kernelwright.toolexec.sandbox.tiers import probe
 
     return check_machine(
         languages={name: partial(_ask, language, name) for name in LANGUAGES},
         devices={name: partial(_ask, device, name) for name in DEVICES},
         workspace=workspace.root,
-        sandbox=None,
+        sandbox=probe(),
     )
 
 

@@ -13,6 +13,7 @@ from kernelwright.cli.output import (
     ConfigOption,
     JsonOption,
     OptionOption,
+    RequireSandboxOption,
     SetOption,
     WorkspaceOption,
     note,
@@ -33,6 +34,7 @@ def evaluate(
     ] = None,
     depth: Annotated[str, typer.Option(help="screen, full or confirmed.")] = "full",
     threads: Annotated[int | None, typer.Option(help="Threads a kernel may use.")] = None,
+    require_sandbox: RequireSandboxOption = None,
     set_: SetOption = None,
     config: ConfigOption = None,
     option: OptionOption = None,
@@ -50,8 +52,9 @@ def evaluate(
 
     if depth not in list(Depth):
         raise UnknownName("depth", depth, list(Depth))
-    values = {"threads": threads} if threads is not None else {}
-    run_config = load_config(files=config or (), overrides=option or (), values=values)
+    values = {"threads": threads, "judge.require_sandbox": require_sandbox}
+    given = {k: v for k, v in values.items() if v is not None}
+    run_config = load_config(files=config or (), overrides=option or (), values=given)
     place = Workspace.open(workspace)
     loaded = wiring.find_task(place, task, set_ or ())
     judged = load_candidate(candidate)

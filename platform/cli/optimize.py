@@ -13,6 +13,7 @@ from kernelwright.cli.output import (
     ConfigOption,
     JsonOption,
     OptionOption,
+    RequireSandboxOption,
     SetOption,
     WorkspaceOption,
     note,
@@ -26,15 +27,22 @@ DEMO_BUDGET_S = 75.0
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 
-def demo(json_: JsonOption = False, workspace: WorkspaceOption = None, quiet: Quiet = False) -> None:
+def demo(
+    require_sandbox: RequireSandboxOption = None,
+    json_: JsonOption = False,
+    workspace: WorkspaceOption = None,
+    quiet: Quiet = False,
+) -> None:
     """Make a shipped kernel faster, for real, in about two minutes."""
-    options = {
+    options: dict[str, Any] = {
         "budget.seconds": DEMO_BUDGET_S,
         "budget.rounds": 2,
         "search.decisions_per_round": 3,
         "search.tune_measurements": 3,
         "search.tune_seconds": 4.0,
     }
+    if require_sandbox is not None:
+        options["judge.require_sandbox"] = require_sandbox
     _optimize(DEMO_TASK, options=options, workspace=workspace, json_=json_, quiet=quiet)
 
 
@@ -54,6 +62,7 @@ def optimize(
     ] = False,
     no_library: Annotated[bool, typer.Option("--no-library", help="Plan without precedents.")] = False,
     seed: Annotated[int | None, typer.Option(help="Seed of the search.")] = None,
+    require_sandbox: RequireSandboxOption = None,
     set_: SetOption = None,
     config: ConfigOption = None,
     option: OptionOption = None,
@@ -70,6 +79,7 @@ def optimize(
         "languages": language or None,
         "threads": threads,
         "seed": seed,
+        "judge.require_sandbox": require_sandbox,
         "library.exclude_same_task": exclude_same_task or None,
         "library.recall": False if no_library else None,
     }

@@ -25,6 +25,14 @@ OptionOption = Annotated[
     list[str] | None,
     typer.Option("--option", "-o", help="Any option as a.b=c, e.g. -o search.patience=3. Repeatable."),
 ]
+RequireSandboxOption = Annotated[
+    str | None,
+    typer.Option(
+        "--require-sandbox",
+        metavar="TIER",
+        help="Refuse to judge in a lower tier than this: bubblewrap, landlock or rlimits (any).",
+    ),
+]
 
 
 def print_json(data: Any) -> None:

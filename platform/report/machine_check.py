@@ -15,10 +15,13 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from kernelwright.protocols import Availability
 from kernelwright.records.record import Record
+
+if TYPE_CHECKING:
+    from kernelwright.toolexec.sandbox.tiers import Tier
 
 LEAST_PYTHON = (3, 11)
 LEAST_MEMORY_GIB = 2.0
@@ -59,7 +62,7 @@ def check_machine(
     languages: Mapping[str, Callable[[], Availability]],
     devices: Mapping[str, Callable[[], Availability]],
     workspace: Path,
-    sandbox: Availability | None = None,
+    sandbox: Tier,
 ) -> list[Finding]:
     """Everything ``doctor`` shows, what is needed first.
 
@@ -67,16 +70,13 @@ def check_machine(
         languages: name -> its ``availability``; called here, and one that raises is a finding, not an error.
         devices: name -> its ``availability``.
         workspace: folder of runs and caches.
-        sandbox: the tier that workers reach; ok when it is the best one. None leaves it out.
+        sandbox: the tier that workers reach.
     """
     findings = [check_python(), check_package("torch"), check_workspace(workspace)]
     findings += [check_memory(), check_disk(workspace), check_cores(), check_compiler()]
     findings += [_asked(f"language {name}", ask) for name, ask in languages.items()]
     findings += [_asked(f"device {name}", ask) for name, ask in devices.items()]
-    findings.append(check_gpu())
-    if sandbox is not None:
-        findings.append(Finding(name="sandbox", ok=sandbox.ok, detail=sandbox.detail))
-    return findings
+    return [*findings, check_gpu(), check_sandbox(sandbox)]
 
 
 def exit_status(findings: Iterable[Finding]) -> int:
@@ -164,6 +164,12 @@ def check_gpu() -> Finding:
         detail = "nvidia-smi is here but finds no GPU"
         return Finding(name="GPU", ok=False, detail=detail, remedy="check the driver: nvidia-smi")
     return Finding(name="GPU", ok=True, detail="none; kernels are measured on the CPU")
+
+
+def check_sandbox(tier: Tier) -> Finding:
+    """How candidates, references and compilers are confined, and what that does not hold."""
+    detail = f"{tier.name}: {tier.detail}. Not held: {'; '.join(tier.lacks)}"
+    return Finding(name="sandbox", ok=not tier.warning(), detail=detail, remedy=tier.better)
 
 
 def install_command(tool: str, os_release: Path = Path("/etc/os-release")) -> str:

@@ -14,6 +14,7 @@ from kernelwright.report.machine_check import (
     exit_status,
     install_command,
 )
+from kernelwright.toolexec.sandbox.tiers import available
 
 
 def raising() -> Availability:
@@ -25,12 +26,13 @@ def test_languages_and_devices_are_asked_and_a_broken_one_is_reported(tmp_path: 
         languages={"halide": lambda: Availability(True, "21.0.0"), "odd": raising},
         devices={"cpu": lambda: Availability(True, "x")},
         workspace=tmp_path / "not" / "yet",
-        sandbox=Availability(False, "rlimits"),
+        sandbox=available()[-1],
     )
     found = {f.name: f for f in findings}
     assert found["language halide"].ok and found["language halide"].detail == "21.0.0"
     assert not found["language odd"].ok and "a broken plug-in" in found["language odd"].detail
-    assert found["sandbox"].detail == "rlimits"
+    assert not found["sandbox"].ok and not found["sandbox"].needed
+    assert found["sandbox"].detail.startswith("rlimits: ") and "every file" in found["sandbox"].detail
     assert found["torch"].ok and found["torch"].needed
     assert {"python", "workspace", "memory", "disk", "cores", "C++ compiler", "GPU"} <= set(found)
     assert not (tmp_path / "not").exists()

@@ -6,6 +6,7 @@ Owns opening a session and the device's lock. Everything else is the session's.
 from __future__ import annotations
 
 import getpass
+import logging
 import re
 import tempfile
 from pathlib import Path
@@ -16,7 +17,10 @@ from kernelwright.records import Task
 from kernelwright.toolexec.devices import device
 from kernelwright.toolexec.guards import ALL, Guards
 from kernelwright.toolexec.judge.device_lock import DeviceLock
+from kernelwright.toolexec.sandbox.tiers import require
 from kernelwright.toolexec.session import Session
+
+log = logging.getLogger(__name__)
 
 
 class LocalExecutor:
@@ -31,6 +35,8 @@ class LocalExecutor:
 
     def open(self, task: Task, *, settings: JudgeSettings, progress: Progress | None = None) -> Session:
         """Open a session; see :class:`kernelwright.protocols.Executor`."""
+        if warning := require(settings.require_sandbox).warning():
+            log.warning(warning)
         place = device(settings.device)
         here = place.availability()
         if not here.ok:

@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kernelwright.errors import MissingTool, UnknownName
+from kernelwright.errors import ConfigError, UnknownName
 from kernelwright.toolexec.sandbox import bubblewrap, landlock, seccomp, users
 
 TIER_NAMES = ("rlimits", "landlock", "bubblewrap")
@@ -112,11 +112,11 @@ def require(name: str) -> Tier:
 
     Raises:
         UnknownName: there is no such tier.
-        MissingTool: only a lower one is reached.
+        ConfigError: only a lower one is reached.
     """
     if name not in TIER_NAMES:
         raise UnknownName("sandbox tier", name, TIER_NAMES)
     tier = probe()
     if TIER_NAMES.index(tier.name) < TIER_NAMES.index(name):
-        raise MissingTool(f"the sandbox reaches {tier.name!r} here, and {name!r} is required", hint=tier.better)
+        raise ConfigError(f"the sandbox reaches {tier.name!r} here, and {name!r} is required", hint=tier.better)
     return tier

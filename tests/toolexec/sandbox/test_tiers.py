@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from kernelwright.errors import MissingTool, UnknownName
+from kernelwright.errors import ConfigError, UnknownName
 from kernelwright.toolexec.sandbox import bubblewrap, landlock, tiers
 from kernelwright.toolexec.sandbox.tiers import TIER_NAMES, WARNING, Tier, available, probe, require
 
@@ -28,9 +28,9 @@ def test_probing_is_done_once_and_gives_the_best() -> None:
 def test_a_lower_tier_than_asked_for_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     low = dataclasses.replace(available()[-1], better="bubblewrap is not installed")
     monkeypatch.setattr(tiers, "probe", lambda: low)
-    with pytest.raises(MissingTool, match="rlimits") as refused:
+    with pytest.raises(ConfigError, match="rlimits") as refused:
         require("landlock")
-    assert refused.value.exit_code == 3
+    assert refused.value.exit_code == 2
     assert "bubblewrap is not installed" in str(refused.value)
     with pytest.raises(UnknownName, match="did you mean 'landlock'"):
         require("landlok")
