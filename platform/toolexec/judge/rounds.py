@@ -237,6 +237,8 @@ class Rounds:
                 self._cpu_ns += contestant.cpu_ns
                 self._wall_ns += elapsed + contestant.round_trip_ns
                 self._check_cores()
+                if not number & (number - 1):  # rarely: it means looking at all processes
+                    self._check_processes()
             if must and not self.guards.charge_collect:
                 contestant.linger()
             if must:
@@ -258,6 +260,11 @@ class Rounds:
         strays = self.candidate.strays()
         if strays:
             self._reject("cores", f"it let itself run on cores {sorted(strays)}; it was given {self.candidate.cores}")
+
+    def _check_processes(self) -> None:
+        """What it started must stand still with it."""
+        if not self.candidate.trusted and self.guards.freeze_idle and self.candidate.runs_on():
+            self._reject("processes", "a process that it started left its process group and runs on in others' turns")
 
     def _check_processor(self, rounds: int) -> None:
         """No more processor time than its threads have wall time."""

@@ -31,7 +31,7 @@ def stop(pid: int) -> bool:
     if not _signal(pid, signal.SIGSTOP):
         return False
     deadline = time.monotonic() + STOP_WITHIN_S
-    while not _stands(pid):
+    while not stands(pid):
         if time.monotonic() > deadline:
             return False
         time.sleep(POLL_S)
@@ -81,6 +81,11 @@ def busy(pid: int) -> bool:
     return any(state in (b"R", b"D") for state in _states(pid))
 
 
+def stands(pid: int) -> bool:
+    """Do all its threads stand still?"""
+    return all(state in STILL for state in _states(pid))
+
+
 def _signal(pid: int, number: signal.Signals) -> bool:
     """To its group where it leads one. Never to a group that it only belongs to: that may be the judge's own."""
     if pid <= 1:
@@ -93,10 +98,6 @@ def _signal(pid: int, number: signal.Signals) -> bool:
     except (ProcessLookupError, PermissionError):
         return False
     return True
-
-
-def _stands(pid: int) -> bool:
-    return all(state in STILL for state in _states(pid))
 
 
 def _states(pid: int) -> Iterator[bytes]:

@@ -127,6 +127,7 @@ class Worker:
         self._stopped = False
         self._numbers = itertools.count(1)
         self._seen: Sighting | None = None
+        self._holders: set[int] = set()
         ours, theirs = socket.socketpair()
         self._wire = Wire(ours)
         self._log = self.folder / "log"
@@ -212,6 +213,7 @@ class Worker:
         self._seen = sight(pid) if pid is not None else None
         if self._seen is None or hello.get("tier") != self._launch.tier.name:
             raise WorkerFailure("died", "it is not where its sandbox should be")
+        self._holders = set(self.processes()) - {self._seen.pid}
 
     def call(self, op: str, timeout_s: float, **fields: Any) -> dict[str, Any]:
         """Ask for something and wait for the answer.
@@ -282,6 +284,16 @@ class Worker:
             return self._failure(WireError(f"not a result: {line[:80]!r}"), timeout_s)
         log = str(reply.get("trace") or "") or self.log_tail()
         return WorkerFailure(reply["error"], str(reply.get("message", ""))[:2000], log[-LOG_TAIL:])
+
+    @property
+    def stopped(self) -> bool:
+        """Does it stand still?"""
+        return self._stopped
+
+    def runs_on(self) -> list[int]:
+        """Processes that it started and that run on while it stands still: they left its process group."""
+        others = set(self.processes()) - self._holders - {self.pid}
+        return sorted(pid for pid in others if not standstill.stands(pid)) if self._stopped else []
 
     def stop(self) -> None:
         """Make it stand still, with its process group."""

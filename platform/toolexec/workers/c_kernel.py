@@ -11,7 +11,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kernelwright.toolexec.workers.kernel import Array, Fenced, Kernel, KernelError, LoadSpec, TensorSpec, empty_aligned
+from kernelwright.toolexec.workers.kernel import (
+    OUTSIDE,
+    Array,
+    Fenced,
+    Kernel,
+    KernelError,
+    LoadSpec,
+    TensorSpec,
+    empty_aligned,
+)
 
 MAX_DIMS = 8
 DTYPE_CODES = {
@@ -169,11 +178,15 @@ class CKernel(Kernel):
         if code:
             raise KernelError(f"kw_run returned {code}: the kernel refused these arguments")
 
+    def memory(self, slot: int) -> list[int]:
+        """The slot's output buffers never move."""
+        return [out.address for out in self._outputs[slot]]
+
     def collect(self, slot: int) -> list[Array]:
         """The slot's output buffers; memory around them must be as it was."""
         for i, out in enumerate(self._outputs[slot] if self._looks_around else ()):
             if not out.intact:
-                raise KernelError(f"kw_run wrote outside output {i}: before its first or after its last element")
+                raise KernelError(OUTSIDE.format(i))
         return [out.array for out in self._outputs[slot]]
 
     def _in_array(self, inputs: Sequence[Array | None]) -> ctypes.Array[KwTensor]:

@@ -146,6 +146,11 @@ class Kernel:
         """The slot's outputs, in order, as C-contiguous arrays (bfloat16 as uint16)."""
         raise NotImplementedError
 
+    def memory(self, slot: int) -> list[int]:
+        """Addresses of the slot's outputs with FENCE_BYTES before and after each, where they lie in fixed memory: the
+        judge then reads them itself while this process stands still. [] means that it has to ask :meth:`collect`."""
+        return []
+
     def output_dtypes(self, slot: int) -> list[str]:
         """torch's names of the outputs' dtypes, where they may differ from the spec; [] means as in the spec."""
         return []
@@ -190,6 +195,7 @@ def empty_aligned(shape: Sequence[int], dtype: str) -> Array:
 
 FENCE_BYTES = 256
 FENCE = bytes([0xC3]) * FENCE_BYTES
+OUTSIDE = "the kernel wrote outside output {}: before its first or after its last element"
 
 
 class Fenced:
@@ -206,6 +212,8 @@ class Fenced:
         around = empty_aligned((size + 2 * FENCE_BYTES,), "uint8")
         self._before, self._after = around[:FENCE_BYTES], around[FENCE_BYTES + size :]
         self._before[...] = self._after[...] = np.frombuffer(FENCE, dtype=np.uint8)
+        self.address = int(around.ctypes.data)
+        """Where the bytes before it begin."""
         self.array: Array = around[FENCE_BYTES : FENCE_BYTES + size].view(item).reshape(tuple(shape))
 
     @property

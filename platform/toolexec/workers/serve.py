@@ -76,12 +76,12 @@ class KernelHost:
         return {"prepared": bool(self.kernels[message["key"]].prepare())}
 
     def bind(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Bind slots to the places of their inputs."""
-        spec = self.specs[message["key"]]
+        """Bind slots to the places of their inputs; tell where their outputs lie, where that is fixed."""
+        spec, kernel = self.specs[message["key"]], self.kernels[message["key"]]
         for slot, places in message["slots"]:
             arrays = [self.arena.array(at, t) for at, t in zip(places, spec.inputs, strict=True)]
-            self.kernels[message["key"]].bind(int(slot), arrays)
-        return {}
+            kernel.bind(int(slot), arrays)
+        return {"memory": [kernel.memory(int(slot)) for slot, _ in message["slots"]]}
 
     def arm(self, message: dict[str, Any]) -> dict[str, Any]:
         """Poison the outputs and remember which slots the next "go" runs."""

@@ -78,6 +78,9 @@ class Scripted:
     def strays(self) -> set[int]:
         return self.stray
 
+    def runs_on(self) -> list[int]:
+        return []
+
     def fenced(self, slot: int) -> bool:
         return True
 
