@@ -21,6 +21,8 @@ class Guards:
 
     fresh_content: bool = True
     """Off: one draw of get_inputs() serves every call."""
+    arm_first: bool = True
+    """Off: inputs are written before the worker prepares for its next call."""
     check_timed: bool = True
     """Off: outputs of timed calls are not compared."""
     charge_collect: bool = True

@@ -113,7 +113,7 @@ class Contestant:
         Raises:
             WorkerFailure: it cannot be loaded.
         """
-        if not self.trusted:
+        if not self.trusted and self.guards.affinity:
             self.worker.pin(self.cores)
         artifact = Path(self.spec.artifact)
         if self.spec.entry == "module" and self.keeps_inputs:  # a candidate of several files

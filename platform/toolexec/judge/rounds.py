@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kernelwright.records import Failure, Status
+from kernelwright.toolexec.guards import Guards
 from kernelwright.toolexec.judge.cases import Case, CaseBook, Tally, check_outputs
 from kernelwright.toolexec.judge.contestant import Contestant
 from kernelwright.toolexec.judge.rejection import Rejection
@@ -185,9 +186,7 @@ class Rounds:
         for contestant in self._everyone:
             count = self._calls(contestant, plan, slots)
             contestant.ensure_slots(count)
-            contestant.arm(range(count))
-            for slot in range(count):
-                contestant.fill(slot, self._staged[slot])
+            present(contestant, self._staged[:count], self.guards)
             contestant.go()
         return slots
 
@@ -228,9 +227,7 @@ class Rounds:
                 measured.samples[contestant.name].append(None)
                 continue
             count = self._calls(contestant, plan, measured.slots)
-            contestant.arm(range(count), int(self.rng.choice(POISONS)))
-            for slot in range(count):  # after arm: nothing of the worker's runs between its inputs and "go"
-                contestant.fill(slot, self._staged[slot])
+            present(contestant, self._staged[:count], self.guards, int(self.rng.choice(POISONS)))
             elapsed = contestant.go() - contestant.round_trip_ns
             measured.samples[contestant.name].append(max(elapsed / count / 1000, 1e-3))
             if contestant is self.candidate:
@@ -313,10 +310,21 @@ class Rounds:
         for _ in range(plan.singles):
             self._stage(1)
             for contestant in pair:
-                contestant.arm([0])
-                contestant.fill(0, self._staged[0])
+                present(contestant, self._staged[:1], self.guards)
                 elapsed = contestant.go() - contestant.round_trip_ns
                 measured.singles[contestant.name].append(max(elapsed / 1000, 1e-3))
+
+
+def present(
+    contestant: Contestant, inputs: Sequence[Sequence[Array]], guards: Guards, poison: int = POISONS[0]
+) -> None:
+    """Arm the first slots and write their inputs: in this order, so that nothing runs between its inputs and "go"."""
+    for arming in (True, False) if guards.arm_first else (False, True):
+        if arming:
+            contestant.arm(range(len(inputs)), poison)
+            continue
+        for slot, arrays in enumerate(inputs):
+            contestant.fill(slot, arrays)
 
 
 def run_case(contestant: Contestant, case: Case, book: CaseBook, rng: np.random.Generator, tally: Tally) -> None:
@@ -326,8 +334,7 @@ def run_case(contestant: Contestant, case: Case, book: CaseBook, rng: np.random.
         Rejection, WorkerFailure: it is wrong, or failed.
     """
     contestant.ensure_slots(1)
-    contestant.arm([0], int(rng.choice(POISONS)))
-    contestant.fill(0, case.inputs)
+    present(contestant, [case.inputs], book.guards, int(rng.choice(POISONS)))
     contestant.go()
     if not book.guards.charge_collect:
         contestant.linger()
