@@ -47,13 +47,21 @@ class SearchConfig(_Section):
 
 
 class LibraryConfig(_Section):
-    """What is recalled."""
+    """What is recalled, and from where."""
 
     recall: bool
     """False: plan without precedents."""
     exclude_same_task: bool
     """True: solutions made for this very task are not recalled."""
     limit: int = Field(gt=0)
+    team: str
+    """Folder of solutions that a team shares; "" means none. The user's shelf goes before it, the shipped one after."""
+    index: bool
+    """False: entries are ranked by structure and words alone, without vectors."""
+    embedding: str
+    """``minilm``, which is installed, or the name or folder of any model of sentence-transformers."""
+    server: str
+    """``host:port`` of a Chroma server (`chroma run`); "" means embedded in the workspace."""
 
 
 class JudgeConfig(_Section):

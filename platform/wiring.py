@@ -9,15 +9,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelwright.config import RunConfig
-from kernelwright.errors import TaskError, UnknownName
+from kernelwright.errors import LibraryError, TaskError, UnknownName
 from kernelwright.protocols import Availability, EvaluationSession, Executor, JudgeSettings, Progress
-from kernelwright.records import RunEvent, RunSummary, Task
+from kernelwright.records import (
+    Candidate,
+    Depth,
+    Entry,
+    Environment,
+    RunEvent,
+    Rung,
+    RunSummary,
+    Solution,
+    Task,
+    TaskFacts,
+)
 from kernelwright.workspace import RunFolder, Workspace
 
 if TYPE_CHECKING:
     from kernelwright.agents.context import Roles
     from kernelwright.agents.running import Surroundings
+    from kernelwright.memory.answers import Answers
+    from kernelwright.memory.documents import Document
+    from kernelwright.memory.evidence import Evidence
+    from kernelwright.memory.index import Index, SyncReport
     from kernelwright.memory.library import Library
+    from kernelwright.memory.measuring import LadderReport
+    from kernelwright.memory.recall import LibraryRecall
+    from kernelwright.memory.verifications import Verification
     from kernelwright.report.machine_check import Finding
 
 EXECUTORS = {"local": "kernelwright.toolexec.executors.local:LocalExecutor"}
@@ -57,11 +75,182 @@ def judge_settings(config: RunConfig, workspace: Workspace) -> JudgeSettings:
     )
 
 
-def library(workspace: Workspace) -> Library:
-    """The shelves of solutions: the user's over the shipped ones."""
+def library(workspace: Workspace, config: RunConfig | None = None) -> Library:
+    """The shelves of solutions: the user's over the team's over the shipped ones."""
     from kernelwright.memory.library import Library
 
-    return Library(user=workspace.library)
+    team = config.library.team if config is not None else ""
+    return Library(user=workspace.library, team=Path(team).expanduser() if team else None)
+
+
+def library_index(workspace: Workspace, config: RunConfig) -> Index:
+    """The library's index, as configured; loads no model before it is asked."""
+    from kernelwright.memory.index import Index
+
+    options = config.library
+    return Index(workspace.index, model=options.embedding, server=options.server)
+
+
+def evidence(workspace: Workspace, shelves: Library) -> Evidence:
+    """What decisions bought, over the workspace's runs and the library's ladders."""
+    from kernelwright.memory.evidence import Evidence
+
+    return Evidence(shelves, runs=workspace.runs, state_file=workspace.cache / "evidence.json")
+
+
+def recall(workspace: Workspace, config: RunConfig, *, states: Sequence[str] = ("promoted",)) -> LibraryRecall:
+    """Hybrid recall by hand: structure, descriptions and words."""
+    from kernelwright.agents.adaptation import unmet
+    from kernelwright.memory.recall import LibraryRecall
+    from kernelwright.records import ReviewState
+
+    shelves = library(workspace, config)
+    index = library_index(workspace, config) if config.library.index else None
+    chosen = [ReviewState(state) for state in states]
+    return LibraryRecall(shelves, evidence(workspace, shelves), unmet=unmet, states=chosen, index=index)
+
+
+def task_facts(workspace: Workspace, task: Task, config: RunConfig) -> TaskFacts:
+    """A task's operators, shapes and dtypes, from its reference in a process of its own; nothing is timed.
+
+    Raises:
+        ReferenceBroken: the reference raises.
+    """
+    from kernelwright.toolexec.judge.baselines import facts_of
+    from kernelwright.toolexec.judge.pool import WorkerPool
+    from kernelwright.toolexec.judge.reference import Reference
+
+    settings = judge_settings(config, workspace)
+    pool = WorkerPool(threads=settings.threads, memory_limit_gib=settings.memory_limit_gib)
+    try:
+        reference = Reference(task, pool, settings.threads)
+        reference.load(1)
+        reference.export(1, workspace.cache)
+        return facts_of(task, reference)
+    finally:
+        pool.close()
+
+
+def verify_solution(
+    workspace: Workspace, solution: Solution, task: Task, config: RunConfig, *, depth: Depth
+) -> LadderReport:
+    """Measure a ladder again through the one judge, adapted to the task as a run would adapt it."""
+    from kernelwright.agents.adaptation import adapt, bind
+    from kernelwright.memory.measuring import verify
+    from kernelwright.search.schedule_space import PipelineSpace
+
+    sessions: list[EvaluationSession] = []
+
+    def open_judge(task: Task) -> EvaluationSession:
+        sessions.append(open_session(workspace, task, config))
+        return sessions[-1]
+
+    def candidate_of(rung: Rung) -> Candidate | None:
+        facts = sessions[-1].facts
+        if solution.entry is not Entry.PIPELINE:
+            binding = bind(solution, facts)
+            return adapt(rung, binding) if binding.fits else None
+        space = PipelineSpace()
+        start = space.start(facts)
+        return space.apply(start, rung.decision.directives) if start is not None else None
+
+    return verify(solution, task, open_judge, depth=depth, candidate_of=candidate_of)
+
+
+def reindex(
+    workspace: Workspace,
+    config: RunConfig,
+    *,
+    anew: bool = False,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> SyncReport:
+    """Bring the library's index up to date with the files, technique pages included."""
+    index = library_index(workspace, config)
+    try:
+        return index.sync(library(workspace, config), _pages(), anew=anew, progress=progress)
+    finally:
+        index.close()
+
+
+def synced_index(workspace: Workspace, config: RunConfig) -> Index:
+    """The library's index, up to date; the caller closes it."""
+    index = library_index(workspace, config)
+    index.sync(library(workspace, config), _pages())
+    return index
+
+
+def _pages() -> list[tuple[Document, str]]:
+    """The technique pages as the index holds them, with their signatures."""
+    from kernelwright.memory.answers import technique_document
+    from kernelwright.memory.knowledge_pages import load_techniques
+
+    documents = [technique_document(page) for page in load_techniques()[0]]
+    return [(document, document.hash) for document in documents]
+
+
+def ask_library(
+    workspace: Workspace,
+    task: Task,
+    config: RunConfig,
+    *,
+    languages: Sequence[str] = (),
+    bottleneck: str = "",
+    exclude_same_task: bool = False,
+    limit: int = 8,
+) -> Answers:
+    """All that memory knows for a task; the recall is recorded."""
+    from kernelwright.memory.answers import answer
+    from kernelwright.memory.knowledge_pages import load_techniques
+    from kernelwright.memory.recall_log import note_recall
+
+    asked = recall(workspace, config)
+    answers = answer(
+        asked,
+        evidence(workspace, asked.library),
+        load_techniques()[0],
+        task,
+        task_facts(workspace, task, config),
+        languages=languages,
+        bottleneck=bottleneck,
+        exclude_same_task=exclude_same_task,
+        limit=limit,
+    )
+    note_recall(workspace.recalls_file, answers.to_line(languages=languages))
+    return answers
+
+
+def verify_entry(
+    workspace: Workspace, id: str, config: RunConfig, *, task: str = "", depth: Depth, write: bool = False
+) -> Verification:
+    """Measure an entry's ladder again, and record where, when and what came of it.
+
+    Raises:
+        LibraryError: a general recipe, and no task was named.
+    """
+    from kernelwright.memory.curation import writable
+    from kernelwright.memory.measuring import write_back
+    from kernelwright.memory.verifications import note_verification
+
+    shelves = library(workspace, config)
+    solution = shelves.get(id)
+    name = task or solution.task
+    if not name:
+        raise LibraryError(f"{id} is a general recipe: it was made for no task", hint="name one with --task NAME")
+    report = verify_solution(workspace, solution, find_task(workspace, name), config, depth=depth)
+    if write:
+        write_back(report, writable(shelves, id))
+    candidate = solution.rungs[-1].candidate.id
+    return note_verification(
+        workspace.verifications_file, report, origin=solution.origin, candidate=candidate
+    )
+
+
+def here(config: RunConfig) -> Environment:
+    """This machine and its versions."""
+    from kernelwright.toolexec.devices import device
+
+    found: Environment = device(config.device).environment(threads=config.threads)
+    return found
 
 
 def roles(config: RunConfig, workspace: Workspace) -> Roles:
@@ -71,19 +260,20 @@ def roles(config: RunConfig, workspace: Workspace) -> Roles:
     from kernelwright.agents.context import Roles
     from kernelwright.agents.planner import SearchPlanner
     from kernelwright.agents.reflector import SearchReflector
-    from kernelwright.memory.evidence import Evidence
-    from kernelwright.memory.recall import LibraryRecall
+    from kernelwright.memory.recall import RANKED_WHOLE, LibraryRecall
     from kernelwright.search.schedule_space import PipelineSpace
     from kernelwright.search.tuner import OptunaTuner
 
-    shelves = library(workspace)
+    shelves = library(workspace, config)
     space = PipelineSpace()
-    evidence = Evidence(shelves, runs=workspace.runs, state_file=workspace.cache / "evidence.json")
+    # Without a model the exported graph decides; a library that is ranked whole by it gains nothing from vectors.
+    large = config.library.index and len(shelves.scan()) > RANKED_WHOLE
+    index = library_index(workspace, config) if large else None
     return Roles(
         planner=SearchPlanner(space),
         coder=SearchCoder(space),
         reflector=SearchReflector(),
-        recall=LibraryRecall(shelves, evidence, unmet=unmet),
+        recall=LibraryRecall(shelves, evidence(workspace, shelves), unmet=unmet, index=index),
         tuner=OptunaTuner(),
         space=space,
         executor=executor(),

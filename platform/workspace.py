@@ -266,6 +266,9 @@ class Workspace:
         self.runs = root / "runs"
         self.tasks = root / "tasks"
         self.library = root / "library" / "solutions"
+        self.recalls_file = root / "library" / "recalls.jsonl"
+        self.verifications_file = root / "library" / "verifications.jsonl"
+        self.index = root / "index"
         self.cache = root / "cache"
 
     @classmethod

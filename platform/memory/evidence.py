@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -146,13 +146,25 @@ class Evidence:
         for item in self._where(family=family, bottleneck=bottleneck, language=language, device=device):
             if item.over == "parent" or item.gain is None:
                 groups.setdefault(item.technique, []).append(item)
-        rows = sorted((_row(items) for items in groups.values()), key=lambda r: (-r.n - r.failures, r.technique))
-        return [
-            TechniqueEvidence(
-                technique=r.technique, n=r.n, failures=r.failures, median_gain=r.median_gain, low=r.low, high=r.high
-            )
-            for r in rows
-        ]
+        return _told(groups)
+
+    def similar(
+        self, families: Collection[str], *, bottleneck: str = "", languages: Collection[str] = (), device: str = ""
+    ) -> list[TechniqueEvidence]:
+        """What each technique bought as a step on tasks of any of these families; conditions as in :meth:`techniques`.
+
+        Args:
+            families: of the tasks that count as similar.
+            bottleneck: that the decision addressed.
+            languages: () means any.
+            device: kind of device.
+        """
+        groups: dict[str, list[Observation]] = {}
+        for item in self._where(bottleneck=bottleneck, device=device):
+            fits = item.family in families and (not languages or item.language in languages)
+            if fits and (item.over == "parent" or item.gain is None):
+                groups.setdefault(item.technique, []).append(item)
+        return _told(groups)
 
     def _where(self, **wanted: str) -> list[Observation]:
         conditions = [(name, value) for name, value in wanted.items() if value]
@@ -192,6 +204,17 @@ def median_interval(gains: Sequence[Ratio]) -> tuple[float, float, float]:
     drawn = np.random.default_rng(0).integers(0, len(values), size=(RESAMPLES, len(values)))
     low, high = np.percentile(np.median(values[drawn], axis=1), (2.5, 97.5))
     return float(np.median(values)), float(low), float(high)
+
+
+def _told(groups: Mapping[str, Sequence[Observation]]) -> list[TechniqueEvidence]:
+    """The summary of each group, most evidence first."""
+    rows = sorted((_row(items) for items in groups.values()), key=lambda r: (-r.n - r.failures, r.technique))
+    return [
+        TechniqueEvidence(
+            technique=r.technique, n=r.n, failures=r.failures, median_gain=r.median_gain, low=r.low, high=r.high
+        )
+        for r in rows
+    ]
 
 
 def _row(items: Sequence[Observation]) -> EvidenceRow:

@@ -7,6 +7,7 @@ files are the truth: everything here can be deleted. An entry is shown once its 
 from __future__ import annotations
 
 import logging
+import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,6 +51,10 @@ class Hit:
         """Its ranks in words."""
         return ", ".join(f"{channel} #{rank}" for channel, rank in self.ranks.items())
 
+    def to_json(self) -> dict[str, Any]:
+        """The hit as plain data."""
+        return {"id": self.id, "score": self.score, "ranks": dict(self.ranks), **self.fields}
+
 
 @dataclass
 class SyncReport:
@@ -78,7 +83,10 @@ class Index:
         self.folder = folder
         self._model = model
         self.catalogue = Catalogue(folder / "catalogue.sqlite")
-        self.vectors = VectorStore(folder / "chroma", model=model, server=server)
+        if server and not self.catalogue.meta("owner"):
+            self.catalogue.remember("owner", secrets.token_hex(8))
+        owner = self.catalogue.meta("owner") if server else ""
+        self.vectors = VectorStore(folder / "chroma", model=model, owner=owner, server=server)
         remembered = self.catalogue.meta("vectors")
         made_with = f"{model}@{server or 'embedded'}"
         lost = not server and not (folder / "generation").exists()

@@ -1,20 +1,25 @@
 """Recall: the solutions nearest to a task, with what matched and which of their assumptions do not hold.
 
-Owns the ranking. It looks at operators, family, dtypes and words, never at the task's name: the name decides only
-whether a precedent was made for this very task. Embeddings and an index come beside ``lexical.py`` later; the
-result's form stays.
+Owns the ranking: structure (operators, family, dtypes, bottleneck), nearest descriptions and BM25, fused by their
+ranks. It never looks at the task's name: the name decides only whether a precedent was made for this very task. Without
+an index the structure ranks alone; a small library is ranked whole either way.
 """
 
 from __future__ import annotations
 
 import ast
+import logging
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from operator import is_not
 from typing import Any
 
+from kernelwright.errors import LibraryError, MissingTool
+from kernelwright.memory.catalogue import Wanted
 from kernelwright.memory.evidence import Evidence
+from kernelwright.memory.fusion import diversified, reciprocal_ranks
+from kernelwright.memory.index import Hit, Index
 from kernelwright.memory.lexical import Bm25, words
 from kernelwright.memory.library import Library
 from kernelwright.memory.operators import coverage, names, overlap
@@ -32,6 +37,14 @@ BROKEN = 0.8
 """Factor for each assumption that does not hold."""
 LEAST = 0.05
 """Solutions below this share nothing worth a mention with the task."""
+CHANNELS = {"structure": 3.0, "description": 1.0, "words": 0.5}
+"""Weights of the ranks. A task's exported graph says more than any text about it, so structure leads."""
+RANKED_WHOLE = 300
+"""Libraries up to this many entries are ranked whole; of larger ones, what the index puts forward."""
+FORWARD = 100
+"""Entries that the index puts forward."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -61,6 +74,7 @@ class LibraryRecall:
         *,
         unmet: Callable[[Solution, TaskFacts], Sequence[str]] = lambda solution, facts: (),
         states: Collection[ReviewState] = (ReviewState.PROMOTED,),
+        index: Index | None = None,
     ) -> None:
         """
         Args:
@@ -69,12 +83,14 @@ class LibraryRecall:
             unmet: the conditions of a solution (shape, layout, number of dimensions) that a task does not meet,
                 in words. What reads and evaluates them lies above this room and is handed in.
             states: review states that are recalled.
+            index: nearest descriptions and BM25 over code; None, or one that cannot be used, leaves structure alone.
         """
         self.library = library
+        self.index = index
         self._unmet = unmet
         self._evidence = evidence
         self._states = frozenset(states)
-        self._index: tuple[list[Solution], Bm25] | None = None
+        self._words: tuple[list[Solution], Bm25] | None = None
 
     def recall(
         self,
@@ -97,21 +113,25 @@ class LibraryRecall:
             limit: at most so many.
         """
         query = _query(task, facts, bottleneck)
-        solutions = self.library.solutions
-        index = self._lexical(solutions)
-        found = []
+        hits = self._hits(query, languages)
+        found: dict[str, Recalled] = {}
+        broken: dict[str, int] = {}
+        solutions = self._candidates(hits)
+        lexical = self._lexical(solutions)
         for solution in solutions:
             same = is_same_task(solution, task)
             if solution.review.state not in self._states or (languages and solution.language not in languages):
                 continue
             if same and exclude_same_task:
                 continue
-            lexical = index.score(solution.id, query.words)
-            score, reasons = _judge(query, solution, lexical, unmet=tuple(self._unmet(solution, facts)))
-            if score >= LEAST:
-                told = ("made for this very task", *reasons) if same else tuple(reasons)
-                found.append(Recalled(solution=solution, score=round(score, 6), reasons=told, same_task=same))
-        return sorted(found, key=lambda r: (-r.score, r.solution.id))[:limit]
+            unmet = tuple(self._unmet(solution, facts))
+            judged = _judge(query, solution, lexical.score(solution.id, query.words), unmet=unmet)
+            if judged.score >= LEAST:
+                told = ("made for this very task", *judged.reasons) if same else judged.reasons
+                found[solution.id] = Recalled(solution, round(judged.score, 6), tuple(told), same)
+                broken[solution.id] = judged.broken
+        ranked = sorted(found.values(), key=lambda r: (-r.score, r.solution.id))
+        return _fused(ranked, hits, broken, limit=limit) if hits else ranked[:limit]
 
     def evidence(self, *, family: str, bottleneck: str = "", language: str = "") -> list[TechniqueEvidence]:
         """What decisions bought on tasks of this family, most evidence first; "" leaves a condition open."""
@@ -119,12 +139,59 @@ class LibraryRecall:
             return []
         return self._evidence.techniques(family=family, bottleneck=bottleneck, language=language)
 
+    def _hits(self, query: _Query, languages: Sequence[str]) -> list[Hit]:
+        """What the index finds; [] where there is none. A broken index costs this channel, never a run."""
+        if self.index is None:
+            return []
+        try:
+            self.index.sync(self.library)
+            wanted = Wanted(languages=[str(v) for v in languages], states=[s.value for s in sorted(self._states)])
+            text = f"{task_prose(query.task)} {query.task.family}"
+            return self.index.search(text, ops=query.ops, wanted=wanted, limit=FORWARD)
+        except (LibraryError, MissingTool) as error:
+            log.warning("recall goes on without the index: %s", error)
+            self.index = None
+            return []
+
+    def _candidates(self, hits: Sequence[Hit]) -> list[Solution]:
+        """All solutions of a small library, else those that the index put forward."""
+        if not hits or self.index is None or self.index.catalogue.count("solution") <= RANKED_WHOLE:
+            return self.library.solutions
+        read = (self.library.look_up(hit.id) for hit in hits)
+        return [solution for solution in read if isinstance(solution, Solution)]
+
     def _lexical(self, solutions: list[Solution]) -> Bm25:
-        known = self._index[0] if self._index else []
+        known = self._words[0] if self._words else []
         # The library gives the same objects back until an entry changes.
-        if self._index is None or len(known) != len(solutions) or any(map(is_not, known, solutions)):
-            self._index = (solutions, Bm25({s.id: solution_text(s) for s in solutions}))
-        return self._index[1]
+        if self._words is None or len(known) != len(solutions) or any(map(is_not, known, solutions)):
+            self._words = (solutions, Bm25({s.id: solution_text(s) for s in solutions}))
+        return self._words[1]
+
+
+def _fused(
+    ranked: Sequence[Recalled], hits: Sequence[Hit], broken: dict[str, int], *, limit: int
+) -> list[Recalled]:
+    """Structure's order and the index's channels as one, assumptions that do not hold counted, copies moved down."""
+    rankings = {"structure": [r.solution.id for r in ranked]}
+    for channel in ("description", "words"):
+        placed = [(h.ranks[channel], h.id) for h in hits if channel in h.ranks and h.id in broken]
+        rankings[channel] = [id for _, id in sorted(placed)]
+    by_id = {r.solution.id: r for r in ranked}
+    fused = []
+    for item in reciprocal_ranks(rankings, CHANNELS):
+        told = ", ".join(f"{channel} #{rank}" for channel, rank in item.ranks.items())
+        old = by_id[item.key]
+        score = round(item.score * BROKEN ** broken[item.key], 6)
+        fused.append(Recalled(old.solution, score, (*old.reasons, f"ranks: {told}"), old.same_task))
+    fused.sort(key=lambda r: (-r.score, r.solution.id))
+    return diversified(fused, score=lambda r: r.score, alike=_alike, limit=limit)
+
+
+def _alike(one: Recalled, other: Recalled) -> bool:
+    """Whether the second solution does the same work in the same language by the same techniques."""
+    a, b = one.solution, other.solution
+    same = (a.language, a.family) == (b.language, b.family)
+    return same and [r.decision.technique for r in a.rungs] == [r.decision.technique for r in b.rungs]
 
 
 def recorded(recalled: Sequence[Recalled]) -> list[dict[str, Any]]:
@@ -155,6 +222,11 @@ def solution_text(solution: Solution) -> str:
     """What of a solution is searched for words: neither its id nor the task it was made for."""
     rungs = [f"{r.decision.technique} {r.decision.summary}" for r in solution.rungs]
     return " ".join([solution.title, solution.description, solution.family, *solution.torch_ops, *rungs])
+
+
+def task_prose(task: Task) -> str:
+    """What of a task is embedded: its description and aliases. Never its name."""
+    return f"{task.description} {', '.join(task.torch_ops)}"
 
 
 def task_text(task: Task) -> str:
@@ -193,7 +265,17 @@ def _query(task: Task, facts: TaskFacts, bottleneck: str) -> _Query:
     )
 
 
-def _judge(query: _Query, solution: Solution, lexical: float, *, unmet: tuple[str, ...]) -> tuple[float, list[str]]:
+@dataclass(frozen=True)
+class _Judged:
+    """A solution by its structure and words."""
+
+    score: float
+    reasons: list[str]
+    broken: int
+    """Assumptions that do not hold."""
+
+
+def _judge(query: _Query, solution: Solution, lexical: float, *, unmet: tuple[str, ...]) -> _Judged:
     """Score of a solution, and why."""
     ops, reasons = _operators(query, solution)
     score = OPS * ops + LEXICAL * lexical / (lexical + LEXICAL_HALF)
@@ -207,7 +289,7 @@ def _judge(query: _Query, solution: Solution, lexical: float, *, unmet: tuple[st
     broken = [*_broken_assumptions(query, solution), *unmet]
     if score >= LEAST and solution.not_for:
         reasons.append(f"not for: {solution.not_for}")
-    return score * BROKEN ** len(broken), reasons + broken
+    return _Judged(score * BROKEN ** len(broken), reasons + broken, len(broken))
 
 
 def _operators(query: _Query, solution: Solution) -> tuple[float, list[str]]:

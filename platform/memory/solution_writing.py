@@ -185,8 +185,8 @@ def write_measured(folder: Path, numbers: Mapping[str, RungNumbers], environment
             measured["environment"] = machine
         gain = _against_name(rung.decision.model_copy(update={"measured": new.gain}), before).measured
         values: list[tuple[tuple[str, ...], Any]] = [
-            (("decision", "measured"), _rounded(gain.model_dump(mode="json")) if gain else None),
-            (("speedup",), _rounded(new.speedup.model_dump(mode="json")) if new.speedup else None),
+            (("decision", "measured"), _rounded(gain.model_dump(mode="json", exclude_defaults=True)) if gain else None),
+            (("speedup",), _rounded(new.speedup.model_dump(mode="json", exclude_defaults=True)) if new.speedup else None),
             (("measured",), measured or None),
             (("not_measured",), None if measured else rung.not_measured or None),
         ]

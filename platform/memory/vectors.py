@@ -35,13 +35,14 @@ class VectorStore:
     Args:
         folder: where Chroma keeps its files; made when missing.
         model: name of the embedder; each has a collection of its own.
+        owner: on a server, whose collection it is: two libraries hold other entries under one id.
         server: ``host:port`` of a `chroma run`; "" means embedded in ``folder``.
     """
 
-    def __init__(self, folder: Path, *, model: str, server: str = "") -> None:
+    def __init__(self, folder: Path, *, model: str, owner: str = "", server: str = "") -> None:
         self._folder = folder
         self._server = server
-        self._name = f"kernelwright-{content_hash([model, HNSW], length=8)}"
+        self._name = f"kernelwright-{content_hash([model, owner, HNSW], length=12)}"
         self._client: Any = None
         self._collection: Any = None
         self._seen = ""
@@ -127,23 +128,33 @@ class VectorStore:
 
     @contextmanager
     def _open(self, *, write: bool = False) -> Iterator[Any]:
+        if self._server:  # the server takes many readers and writers at once
+            self._connect_if_moved("")
+            with _chroma_errors(self._folder):
+                yield self._collection
+            return
         with self.exclusive():
             generation = self._folder.parent / "generation"
             now = generation.read_text(encoding="ascii") if generation.exists() else ""
-            if self._client is None or (now != self._seen and not self._server):
-                self.close()
-                self._client = self._connect()
-            if self._collection is None:
-                self._collection = self._client.get_or_create_collection(
-                    self._name, configuration={"hnsw": HNSW}, embedding_function=None
-                )
+            self._connect_if_moved(now)
             self._seen = now
             if write:  # before the change: who is killed amid it leaves no reader with an old view
                 self._seen = os.urandom(8).hex()
                 part = generation.with_name(f".generation.{os.getpid()}")
                 part.write_text(self._seen, encoding="ascii")
                 os.replace(part, generation)
-            yield self._collection
+            with _chroma_errors(self._folder):
+                yield self._collection
+
+    def _connect_if_moved(self, now: str) -> None:
+        with _chroma_errors(self._folder):
+            if self._client is None or now != self._seen:
+                self.close()
+                self._client = self._connect()
+            if self._collection is None:
+                self._collection = self._client.get_or_create_collection(
+                    self._name, configuration={"hnsw": HNSW}, embedding_function=None
+                )
 
     def _connect(self) -> Any:
         try:
@@ -159,6 +170,20 @@ class VectorStore:
         except ValueError as error:
             hint = 'start it with `chroma run --path FOLDER`, or set library.server to ""'
             raise LibraryError(f"no Chroma server answers at {self._server}: {error}", hint=hint) from None
+
+
+@contextmanager
+def _chroma_errors(folder: Path) -> Iterator[None]:
+    """Chroma's own complaints as a LibraryError."""
+    try:
+        yield
+    except ImportError:
+        raise
+    except Exception as error:
+        if not type(error).__module__.startswith(("chromadb", "chromadb_rust_bindings", "httpx")):
+            raise
+        hint = f"delete {folder.parent} and run `kernelwright library reindex`"
+        raise LibraryError(f"{folder}: the index cannot be used: {error}", hint=hint) from error
 
 
 def _let_go(client: Any) -> None:

@@ -1,0 +1,172 @@
+"""A full answer of recall: solutions, decisions that addressed the bottleneck on similar tasks, techniques to read.
+
+Owns what counts as a similar task and how a technique page is matched. Numbers come from ``evidence.py``, the ranking
+of solutions from ``recall.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kernelwright.memory.documents import Document
+from kernelwright.memory.evidence import Evidence
+from kernelwright.memory.lexical import words
+from kernelwright.memory.recall import LibraryRecall, recorded
+from kernelwright.protocols import Recalled, TechniqueEvidence
+from kernelwright.records import Task, TaskFacts
+from kernelwright.records.technique import Technique
+from kernelwright.workspace import now
+
+SIMILAR = 3
+"""The families of so many nearest solutions count as similar to the task's own."""
+RECALL_FORMAT = "kernelwright/recall/1"
+
+
+@dataclass(frozen=True)
+class DecisionAnswer:
+    """A technique that was tried on similar tasks, with what it bought there."""
+
+    evidence: TechniqueEvidence
+    families: tuple[str, ...]
+    """Of the tasks that counted as similar."""
+    precedents: tuple[str, ...]
+    """``solution#rung`` of recalled solutions that took this step."""
+
+
+@dataclass(frozen=True)
+class TechniqueAnswer:
+    """A page worth reading."""
+
+    technique: Technique
+    why: tuple[str, ...]
+    score: float
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What recall has to say on a task."""
+
+    task: Task
+    bottleneck: str
+    solutions: tuple[Recalled, ...]
+    decisions: tuple[DecisionAnswer, ...]
+    techniques: tuple[TechniqueAnswer, ...]
+    excluded_same_task: bool
+
+    @property
+    def same_task(self) -> bool:
+        """Whether a precedent for this very task was recalled."""
+        return any(r.same_task for r in self.solutions)
+
+    @property
+    def found_nothing(self) -> bool:
+        """Whether a curator should look: nothing in common with any solution."""
+        return not any("no operator in common" not in r.reasons for r in self.solutions)
+
+    def to_line(self, *, languages: Sequence[str], query: str = "") -> dict[str, Any]:
+        """The recall as it is kept in recalls.jsonl."""
+        return {
+            "format": RECALL_FORMAT,
+            "at": now(),
+            "task": self.task.name,
+            "query": query,
+            "languages": list(languages),
+            "bottleneck": self.bottleneck,
+            "exclude_same_task": self.excluded_same_task,
+            "found": recorded(self.solutions),
+            "decisions": [d.evidence.technique for d in self.decisions],
+            "techniques": [t.technique.id for t in self.techniques],
+        }
+
+
+def answer(
+    recall: LibraryRecall,
+    evidence: Evidence,
+    pages: Sequence[Technique],
+    task: Task,
+    facts: TaskFacts,
+    *,
+    languages: Sequence[str] = (),
+    bottleneck: str = "",
+    exclude_same_task: bool = False,
+    limit: int = 8,
+) -> Answers:
+    """Ask all three memories about a task.
+
+    Args:
+        recall: the ranking of solutions.
+        evidence: what decisions bought.
+        pages: the technique pages.
+        task, facts: what precedents are sought for.
+        languages: only these; () means any.
+        bottleneck: of the task's current profile; "" means unknown.
+        exclude_same_task: leave out what was made for this very task.
+        limit: of each kind of answer.
+    """
+    solutions = recall.recall(
+        task, facts, languages=languages, bottleneck=bottleneck, exclude_same_task=exclude_same_task, limit=limit
+    )
+    related = [r for r in solutions if "no operator in common" not in r.reasons][:SIMILAR]
+    families = tuple(dict.fromkeys([task.family, *(r.solution.family for r in related)]))
+    told = evidence.similar(families, bottleneck=bottleneck, languages=languages)
+    decisions = [DecisionAnswer(e, families, _precedents(e.technique, solutions)) for e in told[:limit]]
+    techniques = _techniques(pages, task, solutions, families=families, languages=languages, bottleneck=bottleneck)
+    return Answers(task, bottleneck, tuple(solutions), tuple(decisions), tuple(techniques[:limit]), exclude_same_task)
+
+
+def _precedents(technique: str, solutions: Sequence[Recalled]) -> tuple[str, ...]:
+    steps = [(r.solution.id, rung) for r in solutions for rung in r.solution.rungs]
+    return tuple(f"{id}#{rung.name}" for id, rung in steps if rung.decision.technique == technique)[:3]
+
+
+def _techniques(
+    pages: Sequence[Technique],
+    task: Task,
+    solutions: Sequence[Recalled],
+    *,
+    families: Sequence[str],
+    languages: Sequence[str],
+    bottleneck: str,
+) -> list[TechniqueAnswer]:
+    """The pages that fit, best first: taken by recalled ladders, for this family, against this bottleneck."""
+    taken: dict[str, int] = {}
+    for rank, recalled in enumerate(solutions, 1):
+        for rung in recalled.solution.rungs:
+            taken.setdefault(rung.decision.technique, rank)
+    asked = set(words(task.description))
+    found = []
+    for page in pages:
+        applies = page.applies_to
+        if languages and applies.languages and not {str(v) for v in applies.languages} & set(languages):
+            continue
+        score, why = 0.0, []
+        ranks = [taken[name] for name in page.names if name in taken]
+        if ranks:
+            score += 1.0 / min(ranks)
+            why.append(f"taken by {solutions[min(ranks) - 1].solution.id}")
+        if shared := [f for f in families if f in applies.families]:
+            score += 0.5 if shared[0] == task.family else 0.25
+            why.append(f"for {', '.join(shared)}")
+        if bottleneck and bottleneck in page.bottlenecks:
+            score += 0.5
+            why.append(f"against the {bottleneck} bottleneck")
+        elif bottleneck:
+            score *= 0.5
+        score += 0.02 * len(asked & set(words(f"{page.title} {page.what}")))
+        if why:
+            found.append(TechniqueAnswer(page, tuple(why), round(score, 4)))
+    return sorted(found, key=lambda t: (-t.score, t.technique.id))
+
+
+def technique_document(page: Technique) -> Document:
+    """A page of techniques as the index holds it."""
+    return Document(
+        key=f"technique:{page.id}",
+        text=f"{page.title}. {page.what} {page.when}",
+        names=" ".join(words(f"{page.title} {' '.join(page.names)} {' '.join(page.bottlenecks)}")),
+        body=" ".join(words(f"{page.what} {page.when} {page.in_profile} {page.risks}")),
+        code=" ".join(dict.fromkeys(words(f"{page.before.text} {page.after.text}"))),
+        fields={"title": page.title, "bottlenecks": list(page.bottlenecks), "families": list(page.applies_to.families)},
+    )

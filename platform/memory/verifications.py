@@ -1,0 +1,65 @@
+"""Where and when each ladder was measured again, and what came of it: one line a verification, in the workspace.
+
+Owns the file's form. What was reproduced is decided in ``measuring.py``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from kernelwright.memory.measuring import LadderReport
+from kernelwright.records import Depth, Environment, Record
+from kernelwright.workspace import append_line, now, read_records
+
+
+class Verification(Record):
+    """One verification of an entry."""
+
+    FORMAT: ClassVar[str] = "verification"
+
+    id: str
+    """Of the entry."""
+    origin: str
+    """Shelf it stood on."""
+    candidate: str
+    """Id of its last rung's candidate: another one means that the entry has changed since."""
+    task: str
+    at: str
+    """UTC, ISO 8601."""
+    depth: Depth
+    environment: Environment
+    reproduced: bool
+    """Every rung passed and nothing stated was contradicted."""
+    rungs: dict[str, str]
+    """Rung -> ``reproduced``, ``measured``, or what differs or failed."""
+
+
+def note_verification(file: Path, report: LadderReport, *, origin: str, candidate: str) -> Verification:
+    """Append what a verification gave."""
+    rungs = {}
+    for rung in report.rungs:
+        failure = rung.evaluation.failure if rung.evaluation is not None else None
+        if not rung.passed:
+            rungs[rung.name] = failure.message if failure is not None else "no candidate could be made of it here"
+        else:
+            fine = f"measured; {rung.unchecked}" if rung.unchecked else "reproduced"
+            rungs[rung.name] = "; ".join(rung.differs) or fine
+    told = Verification(
+        id=report.solution_id,
+        origin=origin,
+        candidate=candidate,
+        task=report.task_name,
+        at=now(),
+        depth=report.depth,
+        environment=report.environment,
+        reproduced=report.ok,
+        rungs=rungs,
+    )
+    append_line(file, told.to_line())
+    return told
+
+
+def latest(file: Path) -> dict[str, Verification]:
+    """Id -> its latest verification."""
+    return {told.id: told for told in read_records(file, Verification)}
