@@ -1,4 +1,4 @@
-"""Noise is never speed, and a small loss is never noise: identical kernels, and one that is 3 % slower, on a busy machine.
+"""Noise is never speed, and a small loss never noise: identical kernels, and one 3 % slower, on a busy machine.
 
 Run all of it: ``pytest tests/toolexec/test_noise.py --full -s``. By default a twentieth of the trials runs.
 """
@@ -79,7 +79,8 @@ def test_a_kernel_compared_with_itself_is_not_faster(request, quiet_session):
     off = sorted(abs(r.value - 1) for r in found)
     print(
         f"\n{count} comparisons of a kernel with itself: {len(claims)} claim a difference beyond 1 %, "
-        f"{sum(r.shown for r in found)} show any, {count - len(found)} unstable; largest deviation {100 * off[-1]:.2f} %"
+        f"{sum(r.shown for r in found)} show any, {count - len(found)} unstable; "
+        f"largest deviation {100 * off[-1]:.2f} %"
     )
     assert len(found) >= 0.9 * count
     assert len(claims) <= max(1, 3 * count // 400)
