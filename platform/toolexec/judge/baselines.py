@@ -237,8 +237,6 @@ class BaselineSet:
         worker = self._ahead.pop(name, None) or self._torch_worker(name)
         built = Built(name, workers=[worker])
         wanted = [(i, w) for i, w in enumerate(self.task.workloads) if not only or w.name in only]
-        if name == "compile-max":  # both modes often generate the same code: each compiles half of it for the other
-            wanted.reverse()
         try:
             for i, workload in wanted:
                 described = self._reference.described[workload.name]
