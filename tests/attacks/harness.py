@@ -5,6 +5,7 @@ Owns sessions (one at a time: each holds several processes), switching single gu
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from attacks.reading import HERE, HONEST_TIME, REFUSED, Sample, candidate_of, task_of
+from attacks.registry import serve_kernels
 from attacks.remains import probes
 
 from kernelwright.errors import CandidateError, KernelwrightError, ReferenceBroken, TaskError
@@ -170,6 +172,15 @@ def wins_without(sessions: Sessions, sample: Sample, tries: int = 3) -> str:
 
     A machine may be too busy for a threaded attack to show its gain at the first try.
     """
+    with contextlib.ExitStack() as stack:
+        if "server" in sample.flaws:
+            server = serve_kernels()
+            stack.callback(server.server_close)
+            stack.callback(server.shutdown)
+        return _wins_once(sessions, sample, tries)
+
+
+def _wins_once(sessions: Sessions, sample: Sample, tries: int) -> str:
     said = ""
     for _ in range(tries):
         once = sessions.best_of_variants if sample.variants > 1 else sessions.judge
