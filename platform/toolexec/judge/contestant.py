@@ -75,6 +75,7 @@ class Contestant:
         """Where it may run."""
         self.cpu_ns = 0
         """Processor time of the last go."""
+        self._threads_before = len(standstill.threads(worker.pid))
         self.limit_s = LIMIT_S
         """Longest time for one answer."""
         self.budget_s = math.inf
@@ -185,6 +186,10 @@ class Contestant:
     def strays(self) -> set[int]:
         """Cores that it let itself run on beside its own."""
         return standstill.outside(self.worker.pid, self.cores)
+
+    def extra_threads(self) -> int:
+        """Threads of its process, beyond those before it was loaded."""
+        return max(0, len(standstill.threads(self.worker.pid)) - self._threads_before)
 
     def runs_on(self) -> list[int]:
         """Processes that it started and that do not stand still with it."""

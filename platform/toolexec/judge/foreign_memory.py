@@ -45,8 +45,8 @@ def read(pid: int, addresses: Sequence[int], into: Sequence[Array]) -> bool:
     """
     for start in range(0, len(into), BATCH):
         targets, sources = into[start : start + BATCH], addresses[start : start + BATCH]
-        ours = (Piece * len(targets))(*((a.ctypes.data, a.nbytes) for a in targets))
-        theirs = (Piece * len(targets))(*((at, a.nbytes) for at, a in zip(sources, targets, strict=True)))
+        ours = (Piece * len(targets))(*(Piece(a.ctypes.data, a.nbytes) for a in targets))
+        theirs = (Piece * len(targets))(*(Piece(at, a.nbytes) for at, a in zip(sources, targets, strict=True)))
         if _readv()(pid, ours, len(targets), theirs, len(targets), 0) != sum(a.nbytes for a in targets):
             return False
     return True

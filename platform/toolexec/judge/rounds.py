@@ -66,6 +66,8 @@ class Measured:
     """Contestant -> time per call of collecting outputs, in the rounds where all slots were collected."""
     singles: dict[str, list[float]] = field(default_factory=dict)
     slots: int = 1
+    extra_threads: int = 0
+    """Threads of the candidate's process at the end, beyond those it had before the candidate was loaded."""
 
     def logs(self, candidate: str, baseline: str) -> list[float]:
         """log(baseline / candidate) of the rounds in which both took part."""
@@ -165,6 +167,7 @@ class Rounds:
         while pending:
             self.check_case(pending.pop())
         self._check_processor(len(measured.times(self.candidate.name)))
+        measured.extra_threads = self.candidate.extra_threads()
         self._singles(plan, measured)
         for inputs, outputs in self._spots:
             self._check_exactly(inputs, outputs)

@@ -78,6 +78,9 @@ class Scripted:
     def strays(self) -> set[int]:
         return self.stray
 
+    def extra_threads(self) -> int:
+        return 0
+
     def runs_on(self) -> list[int]:
         return []
 
