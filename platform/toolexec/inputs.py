@@ -18,8 +18,19 @@ from kernelwright.toolexec.precision import EPSILONS, as_float, narrow
 
 Array = npt.NDArray[Any]
 NON_FINITE = "non-finite"
-FAMILIES = ("as-is", "signed-normal", "heavy-tail", "outlier", "scaled", "constant", NON_FINITE)
-"""In the order of how much they usually tell; the last only where a domain promises to propagate NaN and Inf."""
+ZERO_ONE = "zero-one"
+FAMILIES = (
+    "as-is", "signed-normal", "heavy-tail", "outlier", "scaled", "constant", "alternating", "denormals", "bounds",
+    ZERO_ONE, NON_FINITE,
+)  # fmt: skip
+"""In the order of how much they usually tell. ``outlier`` is a permuted draw with one far element, ``scaled`` has a
+scale and an offset of its own; ``bounds`` only where a domain declares them (huge values are promised by nobody else),
+the last only where a domain promises to propagate NaN and Inf. Whole numbers that ``zero-one`` makes must be met.
+"""
+SPRINKLED = 8
+"""One element in so many is a denormal, or at a bound."""
+SMALLEST = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022}
+"""dtype -> smallest normal number."""
 REPLACED = 16
 """Elements replaced at random in every fresh input."""
 
@@ -56,11 +67,38 @@ def clip(values: Array, domain: Domain) -> Array:
     return np.clip(values, domain.low, domain.high)
 
 
+def sprinkled(base: Array, choices: Sequence[float], rng: np.random.Generator) -> Array:
+    """The values, one in SPRINKLED of them replaced by one of ``choices``."""
+    values = np.array(base, dtype=np.float64)
+    places = rng.random(base.shape) < 1 / SPRINKLED
+    values[places] = rng.choice(np.asarray(choices), size=int(places.sum()))
+    return values
+
+
+def special_family(family: str, base: Array, fact: InputFacts, rng: np.random.Generator) -> Array | None:
+    """One float input of a family that is made of chosen values; None where the domain has no place for it."""
+    domain = fact.domain
+    low = -np.inf if domain.low is None else domain.low
+    high = np.inf if domain.high is None else domain.high
+    if family == "denormals":
+        tiny = SMALLEST[fact.dtype]
+        choices = [v for v in (tiny / 2, tiny / 8, -tiny / 2, -tiny / 8, 0.0) if low <= v <= high]
+        return sprinkled(base, choices, rng) if choices else None
+    if family == "bounds":
+        choices = [v for v in (domain.low, domain.high) if v is not None]
+        return sprinkled(base, choices, rng) if choices else None
+    return rng.integers(0, 2, size=base.shape).astype(np.float64) if low <= 0 and high >= 1 else None
+
+
+SPECIAL = ("denormals", "bounds", ZERO_ONE)
+"""Families of chosen values."""
+
+
 def float_family(family: str, base: Array, domain: Domain, rng: np.random.Generator) -> Array:
     """One float input of a family.
 
     Args:
-        family: one of FAMILIES but ``as-is``.
+        family: one of FAMILIES but ``as-is`` and the special ones.
         base: a draw of get_inputs() as float values.
         domain: where values may lie.
         rng: source of randomness.
@@ -80,6 +118,9 @@ def float_family(family: str, base: Array, domain: Domain, rng: np.random.Genera
     elif family == "constant":
         flat = base.reshape(-1)
         values = np.full(base.shape, flat[rng.integers(flat.size)])
+    elif family == "alternating":
+        signs = 1.0 - 2.0 * (np.arange(base.size) % 2)
+        values = centre + spread * float(rng.uniform(0.5, 1.5)) * signs.reshape(base.shape)
     elif family == "outlier":
         values = rng.permutation(base.reshape(-1)).reshape(base.shape)
         far = spread * float(rng.choice([-30.0, 30.0])) + centre
@@ -138,6 +179,12 @@ def make_family(
     for fact, array in zip(facts, draw, strict=True):
         if fact.domain.structure != "free" or not array.size or fact.dtype == "bool":
             made.append(np.array(array))
+        elif family in SPECIAL:
+            floats = as_float(array, fact.dtype) if fact.dtype in EPSILONS else None
+            chosen = special_family(family, floats, fact, rng) if floats is not None else None
+            if floats is not None and chosen is None:
+                return None
+            made.append(np.array(array) if chosen is None else narrow(chosen, fact.dtype))
         elif fact.dtype in EPSILONS:
             values = float_family(family, as_float(array, fact.dtype), fact.domain, rng)
             made.append(narrow(values, fact.dtype))

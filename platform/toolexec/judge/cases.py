@@ -13,10 +13,20 @@ import numpy as np
 
 from kernelwright.records import Failure, InputSpec, Status, Task
 from kernelwright.toolexec.guards import ALL, Guards
-from kernelwright.toolexec.inputs import FAMILIES, NON_FINITE, InputFacts, Mixer, guess_domain, make_family, nudged
+from kernelwright.toolexec.inputs import (
+    FAMILIES,
+    NON_FINITE,
+    ZERO_ONE,
+    InputFacts,
+    Mixer,
+    guess_domain,
+    make_family,
+    nudged,
+)
 from kernelwright.toolexec.judge.reference import Reference
 from kernelwright.toolexec.judge.rejection import Rejection
-from kernelwright.toolexec.numerics import Comparison, Expected, compare, selects_equal
+from kernelwright.toolexec.judge.relations import RELATIONS, Derived, Known, holds, wrong_whole
+from kernelwright.toolexec.numerics import Comparison, Expected, Problem, compare, selects_equal
 from kernelwright.toolexec.precision import EPSILONS, Array, widen
 from kernelwright.toolexec.workers.arena import nbytes
 
@@ -25,7 +35,8 @@ KEEP_BYTES = 256 << 20
 DRAWS_BYTES = 128 << 20
 LARGE_BYTES = 32 << 20
 """Inputs and outputs above this: fewer families, since each case costs seconds; small workloads have them all."""
-LARGE_FAMILIES = ("as-is",)
+LARGE_FAMILIES = ("as-is", *RELATIONS)
+"""Relations cost no run of the reference."""
 MAX_SEED = 2**31 - 1
 
 
@@ -83,7 +94,7 @@ class CaseBook:
         self.mixer = Mixer(self.draws, self.facts, rng)
         self._kept: dict[tuple[str, int | None], list[Case]] = {}
         self._kept_bytes = 0
-        self._useless: set[str] = set()
+        self._useless: set[tuple[str, int | None]] = set()
 
     @property
     def large(self) -> bool:
@@ -109,16 +120,41 @@ class CaseBook:
         if not (self.guards.input_families and self.guards.fresh_content):
             families = [FAMILIES[0] for _ in families]
         for family in families:
-            if family in self._useless or (self.large and family not in LARGE_FAMILIES):
+            if (family, weights_seed) in self._useless or (self.large and family not in LARGE_FAMILIES):
                 continue
             kept = self._kept.get((family, weights_seed), [])
             if kept and not fresh:
                 found.append(kept[int(self._rng.integers(len(kept)))])
                 continue
-            case = self._make(family, weights_seed)
+            make = self._derive if family in RELATIONS else self._make
+            case = make(family, weights_seed)
             if case is not None:
                 found.append(case)
         return found
+
+    def ask_relations(self) -> frozenset[str]:
+        """Try every relation on the reference, here and under its own weights; remembered for all workloads."""
+        bases = [c for _ in range(2) for c in self.cases(FAMILIES[:1], None, fresh=True)]
+        found = set()
+        for name in RELATIONS:
+            derived = self._derived(name, bases)
+            if derived is not None and holds(name, derived, self.expect(derived.inputs)):
+                found.add(name)
+        self.reference.relations = frozenset(found)
+        return self.reference.relations
+
+    def _derived(self, relation: str, bases: Sequence[Case]) -> Derived | None:
+        a, b = (Known(c.inputs, c.expected) for c in (bases[0], bases[-1]))
+        return RELATIONS[relation](a, b, self.facts, self._rng)
+
+    def _derive(self, relation: str, weights_seed: int | None) -> Case | None:
+        """A case without a run of the reference, from cases of get_inputs()' own values that are kept."""
+        bases = self._kept.get((FAMILIES[0], weights_seed), [])
+        if weights_seed is not None or not bases or relation not in (self.reference.relations or ()):
+            return None
+        order = self._rng.permutation(len(bases))
+        derived = self._derived(relation, [bases[i] for i in order])
+        return None if derived is None else self._keep(Case(relation, derived.inputs, derived.expected), None)
 
     def expect(self, inputs: Sequence[Array], weights_seed: int | None = None) -> list[Expected]:
         """What is right on inputs that were used in a timed call."""
@@ -128,7 +164,7 @@ class CaseBook:
         draw = self.reference.draw(self.workload, self._seed()) if self.guards.fresh_content else self.draws[0]
         inputs = make_family(family, draw, self.facts, self._rng)
         if inputs is None:
-            self._useless.add(family)
+            self._useless.add((family, weights_seed))
             return None
         expected = self.reference.expect(self.workload, inputs, weights_seed)
         if family != FAMILIES[0]:  # constructed inputs may be ill-conditioned: allow for what rounding them does
@@ -137,10 +173,13 @@ class CaseBook:
             expected = [e.with_movement(m.exact) for e, m in zip(expected, moved, strict=True)]
         case = Case(family, inputs, expected)
         if family not in (FAMILIES[0], NON_FINITE) and not all(e.usable for e in case.expected):
-            self._useless.add(family)
+            self._useless.add((family, weights_seed))
             return None
+        return self._keep(case, weights_seed)
+
+    def _keep(self, case: Case, weights_seed: int | None) -> Case:
         if self._kept_bytes + case.nbytes <= KEEP_BYTES:
-            self._kept.setdefault((family, weights_seed), []).append(case)
+            self._kept.setdefault((case.family, weights_seed), []).append(case)
             self._kept_bytes += case.nbytes
         return case
 
@@ -176,13 +215,20 @@ def check_outputs(
 ) -> None:
     """Compare one call's outputs; integers that select equal elements of a float input are right.
 
+    What was derived by a relation only accuses: the reference itself is run before anything is refused.
+
     Raises:
         Rejection: one is wrong.
     """
+    if family in RELATIONS and inputs:
+        try:
+            return check_outputs(outputs, expected, book, family=f"{family}, derived", tally=tally, inputs=inputs)
+        except Rejection:
+            expected = book.expect(inputs)
     tally.checked_calls += 1
     for i, (got, right) in enumerate(zip(outputs, expected, strict=True)):
         result = compare(got, right, book.task.tolerance, propagate=book.propagate, guards=book.guards)
-        problem = result.problem
+        problem = result.problem or whole_problem(got, right, family)
         if problem is not None and problem.check == "exact" and inputs:
             floats = [widen(a, f.dtype) for a, f in zip(inputs, book.facts, strict=True) if f.dtype in EPSILONS]
             if any(selects_equal(got, right.exact, source) for source in floats):
@@ -205,6 +251,21 @@ def check_outputs(
                 expected=plain_number(problem.expected),
             ),
         )
+
+
+def whole_problem(got: Array, right: Expected, family: str) -> Problem | None:
+    """Where zeros and ones make whole numbers, a result must be nearest to the right one.
+
+    Bit-equality would condemn transforms (Winograd, FFT) that are right to within rounding.
+    """
+    if family != ZERO_ONE or right.dtype not in EPSILONS or not bool((right.exact == np.rint(right.exact)).all()):
+        return None
+    where = wrong_whole(got, right)
+    if where is None:
+        return None
+    values = widen(got, right.dtype)[where].item(), right.exact[where].item()
+    text = f"a whole number is missed: got {values[0]:.9g}, expected {values[1]:.9g}"
+    return Problem("whole numbers", text, where, *values)
 
 
 def plain_number(value: float | int | bool | None) -> float | int | bool | str | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kernelwright.records import Depth
 from kernelwright.toolexec.inputs import FAMILIES
+from kernelwright.toolexec.judge.relations import RELATIONS
 from kernelwright.toolexec.judge.rounds import RoundPlan
 from kernelwright.toolexec.statistics import StopRule
 
@@ -40,7 +41,7 @@ DEPTHS: dict[Depth, Thoroughness] = {
         timeout_factor=0.25,
     ),
     Depth.FULL: Thoroughness(
-        families=FAMILIES,
+        families=(*FAMILIES, *RELATIONS),
         random_weights=("as-is", "signed-normal"),
         repeats=1,
         fresh_cases=False,
@@ -48,7 +49,7 @@ DEPTHS: dict[Depth, Thoroughness] = {
         timeout_factor=1.0,
     ),
     Depth.CONFIRMED: Thoroughness(
-        families=FAMILIES,
+        families=(*FAMILIES, *RELATIONS),
         random_weights=FAMILIES,
         repeats=2,
         fresh_cases=True,

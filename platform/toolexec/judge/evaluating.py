@@ -21,11 +21,12 @@ from kernelwright.records import Candidate, Depth, Environment, Evaluation, Fail
 from kernelwright.toolexec.floors import Floors
 from kernelwright.toolexec.guards import ALL, Guards
 from kernelwright.toolexec.judge import verdict
+from kernelwright.toolexec.judge.apart import prove_apart
 from kernelwright.toolexec.judge.baselines import TORCH_BASELINES, BaselineSet
 from kernelwright.toolexec.judge.contestant import BaselineFailed, Contestant
 from kernelwright.toolexec.judge.depths import DEPTHS
 from kernelwright.toolexec.judge.fresh_pairs import measure_again
-from kernelwright.toolexec.judge.judgement import Allowance, Bench, Outcome, hosted, judge, prove, prove_apart
+from kernelwright.toolexec.judge.judgement import Allowance, Bench, Outcome, hosted, judge, prove
 from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.judge.sandbox import tier
 from kernelwright.toolexec.languages import language
@@ -207,6 +208,9 @@ class Evaluating:
             else:
                 beside = self._baselines(workload, against)
                 checker = self._checker(workload, beside)
+            begun = self.begun.pop(workload, None) or prove_apart(
+                bench, self.candidate, artifact, thorough=self.thorough, allowance=self.allowance
+            )
             outcome = judge(
                 bench,
                 self.candidate,
@@ -215,7 +219,7 @@ class Evaluating:
                 baselines=beside,
                 checker=checker,
                 allowance=self.allowance,
-                begun=self.begun.pop(workload, None),
+                begun=begun,
             )
         self._check_plausible(outcome)
         return outcome

@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +25,7 @@ from kernelwright.toolexec.judge.contestant import Contestant
 from kernelwright.toolexec.judge.depths import Thoroughness
 from kernelwright.toolexec.judge.described import Described
 from kernelwright.toolexec.judge.device_lock import DeviceLock
-from kernelwright.toolexec.judge.hidden_shapes import HiddenShapes, agreed, claims_generality, verdict_of
-from kernelwright.toolexec.judge.policy import check_policy
+from kernelwright.toolexec.judge.hidden_shapes import HiddenShapes
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.rejection import Rejection, from_worker
 from kernelwright.toolexec.judge.rounds import Measured, Rounds, run_case
@@ -39,11 +37,6 @@ from kernelwright.toolexec.statistics import bootstrap_medians
 MAX_SEED = 2**31 - 1
 SINGLE_SLACK_US = 100.0
 """A call on its own may cost this much more than a looped one (waking up, cold caches) before it is suspicious."""
-
-TOO_EARLY = (
-    "it is right with the weights that a fresh module has, wrong with others. Weights are loaded after construction: "
-    "what packs, folds or looks at them belongs into prepare() (kw_prepare in C), not into __init__"
-)
 
 
 @dataclass(frozen=True)
@@ -186,44 +179,6 @@ def prove(bench: Bench, contestant: Contestant, families: Sequence[str], *, seed
     return tally
 
 
-def prove_apart(
-    bench: Bench, candidate: Candidate, artifact: Path, *, thorough: Thoroughness, allowance: Allowance
-) -> Outcome:
-    """What is proved in processes of its own, on random weights above all, and times nothing.
-
-    Raises:
-        Rejection: it did not pass.
-    """
-    outcome = Outcome(bench.workload)
-    further = thorough.random_weights if bench.book.guards.random_weights else ()
-    if further and (bench.described.parameters or thorough.fresh_cases):
-        seed, weights = bench.draw_random_weights() if bench.described.parameters else (None, bench.weights)
-        try:
-            with hosted(bench, candidate, artifact, weights, allowance) as (contestant, _):
-                tally = prove(bench, contestant, further, seed=seed, fresh=thorough.fresh_cases)
-        except Rejection as rejection:
-            raise explained(bench, candidate, artifact, rejection, allowance) from rejection
-        outcome.tally.checked_calls += tally.checked_calls
-    if thorough.random_weights:
-        outcome.notes = further_checks(bench, candidate, artifact, thorough=thorough, allowance=allowance)
-    return outcome
-
-
-def explained(
-    bench: Bench, candidate: Candidate, artifact: Path, rejection: Rejection, allowance: Allowance
-) -> Rejection:
-    """The same, with the likely reason where a candidate is wrong on random weights and right on the module's own."""
-    if rejection.status is not Status.WRONG_VALUES or not bench.described.parameters:
-        return rejection
-    try:
-        with hosted(bench, candidate, artifact, bench.weights, allowance) as (contestant, _):
-            prove(bench, contestant, ("as-is",), seed=None, fresh=False)
-    except Rejection:
-        return rejection
-    message = f"{rejection.failure.message}; {TOO_EARLY}"
-    return Rejection(rejection.status, rejection.failure.model_copy(update={"message": message}))
-
-
 def judge(
     bench: Bench,
     candidate: Candidate,
@@ -233,7 +188,7 @@ def judge(
     baselines: Sequence[Contestant],
     checker: Contestant | None,
     allowance: Allowance,
-    begun: Outcome | None = None,
+    begun: Outcome,
 ) -> Outcome:
     """Judge a candidate at one workload.
 
@@ -245,12 +200,12 @@ def judge(
         baselines: live contestants to time beside it; the first decides when to stop.
         checker: the one whose outputs timed outputs are compared with.
         allowance: the time that each of its processes has.
-        begun: what :func:`prove_apart` showed, where it was asked before.
+        begun: what judge/apart.py showed before; completed and returned.
 
     Raises:
         Rejection: it did not pass.
     """
-    outcome = begun or prove_apart(bench, candidate, artifact, thorough=thorough, allowance=allowance)
+    outcome = begun
     with hosted(bench, candidate, artifact, bench.weights, allowance) as (contestant, prepare_us):
         outcome.prepare_us = prepare_us
         families = list(thorough.families) * thorough.repeats
@@ -266,53 +221,11 @@ def judge(
             families=families[2:],
             tally=tally,
         )
+        extra = outcome.measured.extra_threads
+        if extra >= bench.settings.threads:
+            outcome.notes += (f"keeps {extra} threads of its own, which stand still in others' turns",)
     finish(outcome, candidate.id, checker, bench.book.guards)
     return outcome
-
-
-def further_checks(
-    bench: Bench, candidate: Candidate, artifact: Path, *, thorough: Thoroughness, allowance: Allowance
-) -> tuple[str, ...]:
-    """What is asked once of a candidate: is its kernel its own, is it right at shapes it was not told?
-
-    Returns:
-        What the Evaluation has to state.
-
-    Raises:
-        Rejection: it did not pass.
-    """
-    notes: list[str] = []
-    if not bench.first:
-        return ()
-    if bench.book.task.policy.own_kernel and bench.book.guards.policy:
-        host = partial(hosted, bench, candidate, artifact, bench.weights, allowance)
-        notes += check_policy(bench, candidate, artifact, lambda options: host(options=options))
-    if bench.book.guards.hidden_shapes and claims_generality(candidate):
-        notes += prove_hidden(bench, candidate, artifact, thorough=thorough, allowance=allowance)
-    return tuple(notes)
-
-
-def prove_hidden(
-    bench: Bench, candidate: Candidate, artifact: Path, *, thorough: Thoroughness, allowance: Allowance
-) -> list[str]:
-    """Prove a candidate at hidden shapes, each in a process of its own.
-
-    Raises:
-        Rejection: it was silently wrong at one, or crashed.
-    """
-    if bench.hidden is None:
-        bench.hidden = HiddenShapes(bench.book.task, bench.book, bench.rng)
-    shapes = bench.hidden.shapes(thorough=thorough.fresh_cases)
-    for shape in shapes:
-        reference, name = bench.book.reference, shape.book.workload
-        weights = reference.weights(name, None)
-        there = replace(bench, book=shape.book, described=reference.described[name], weights=weights)
-        try:
-            with hosted(there, candidate, artifact, weights, allowance) as (contestant, _):
-                prove(there, contestant, thorough.random_weights[:2], seed=None, fresh=thorough.fresh_cases)
-        except Rejection as rejection:
-            return [verdict_of(rejection, shape)]
-    return [agreed(shapes)] if shapes else []
 
 
 def measure(

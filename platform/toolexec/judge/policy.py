@@ -132,7 +132,7 @@ def answers(contestant: Contestant, bench: Bench, slot: int) -> bool:
     contestant.go()
     outputs = contestant.collect([slot])[0]
     try:
-        check_outputs(outputs, case.expected, bench.book, family=case.family, tally=Tally())
+        check_outputs(outputs, case.expected, bench.book, family=case.family, tally=Tally(), inputs=case.inputs)
     except Rejection:
         return False
     return True

@@ -62,6 +62,8 @@ class Reference:
     def __init__(self, task: Task, pool: WorkerPool, threads: int) -> None:
         self.task = task
         self.described: dict[str, Described] = {}
+        self.relations: frozenset[str] | None = None
+        """Relations of judge/relations.py that its results obey; None while it was not asked."""
         self._threads = threads
         self._worker = pool.start_trusted("reference", FRUGAL)
         self._weights: dict[str, int | None] = {}
@@ -103,7 +105,7 @@ class Reference:
         path = self._folder / f"further_{len(self.files)}.py"
         path.write_text(with_overrides(self.task.reference, workload.set), encoding="utf-8")
         self.files[workload.name] = path
-        self._call("load", workload.name, path=str(path), threads=self._threads)
+        self._call("load", workload.name, path=str(self._worker.bring(path)), threads=self._threads)
         self._describe(workload.name, seed, export=False)
 
     def export(self, seed: int, cache_dir: Path) -> None:
