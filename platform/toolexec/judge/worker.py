@@ -37,6 +37,8 @@ log = logging.getLogger(__name__)
 START_TIMEOUT_S = 60.0
 END_TIMEOUT_S = 2.0
 LOG_TAIL = 2000
+BUSY_PART = 0.02
+"""A process that uses this part of a core works."""
 
 
 class WorkerFailure(Exception):
@@ -128,6 +130,7 @@ class Worker:
         self._numbers = itertools.count(1)
         self._seen: Sighting | None = None
         self._holders: set[int] = set()
+        self._others: dict[int, tuple[int, int]] = {}
         ours, theirs = socket.socketpair()
         self._wire = Wire(ours)
         self._log = self.folder / "log"
@@ -239,10 +242,7 @@ class Worker:
         return reply
 
     def go(self, timeout_s: float) -> int:
-        """Run what was armed.
-
-        Where the worker stands still, it is let go only after "go" lies in its channel, and stopped again as soon as
-        "done" was read: nothing of it runs before and after.
+        """Run what was armed; one that stands still is let go when "go" lies in its channel, and stopped after "done".
 
         Returns:
             Nanoseconds of wall time between "go" and having read "done".
@@ -291,9 +291,14 @@ class Worker:
         return self._stopped
 
     def runs_on(self) -> list[int]:
-        """Processes that it started and that run on while it stands still: they left its process group."""
-        others = set(self.processes()) - self._holders - {self.pid}
-        return sorted(pid for pid in others if not standstill.stands(pid)) if self._stopped else []
+        """What it started and what worked on since last asked, though it stands still: it left the process group."""
+        found, now = [], time.monotonic_ns()
+        for pid in set(self.processes()) - self._holders - {self.pid} if self._stopped else ():
+            used, last = standstill.cpu_ns(pid), self._others.get(pid)
+            self._others[pid] = (used, now)
+            if last is not None and used - last[0] > BUSY_PART * (now - last[1]) and not standstill.stands(pid):
+                found.append(pid)
+        return sorted(found)
 
     def stop(self) -> None:
         """Make it stand still, with its process group."""
