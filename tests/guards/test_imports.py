@@ -44,7 +44,9 @@ WORKER_FILES: dict[str, str] = {
     "toolexec/languages/halide_math.py": "polynomials for halide_emit.py, in the candidate's worker",
     "toolexec/languages/halide_schedule.py": "applies Directives in the candidate's worker",
     "toolexec/workers/describe.py": "describes the reference in the reference worker",
+    "toolexec/workers/influence.py": "asks what moves a module's result, in the worker that runs it",
     "toolexec/workers/module_kernel.py": "runs a ModelNew in the candidate's worker",
+    "toolexec/workers/policy_log.py": "logs what a module calls, in the candidate's worker",
     "toolexec/workers/reference_host.py": "runs the reference in the reference worker",
 }
 
