@@ -6,6 +6,7 @@ code of others and touches no file but through :meth:`Record.save` and :meth:`Re
 
 from kernelwright.records.baseline import Baseline
 from kernelwright.records.candidate import Candidate, SourceFile, Tunable
+from kernelwright.records.citation import Citation
 from kernelwright.records.decision import Decision, Directive, Rejected
 from kernelwright.records.environment import Ceilings, Environment
 from kernelwright.records.evaluation import (
@@ -16,6 +17,7 @@ from kernelwright.records.evaluation import (
     WorkloadResult,
 )
 from kernelwright.records.facts import ArgumentFacts, OperationFacts, TaskFacts, WorkloadFacts
+from kernelwright.records.hardware import Figure, Hardware, Variant
 from kernelwright.records.pipeline import Func, FuncUpdate, LoopDim, Pipeline, PipelineBuffer
 from kernelwright.records.profile import Profile
 from kernelwright.records.record import Record, content_hash
@@ -31,14 +33,18 @@ from kernelwright.records.task import (
     TolerancePolicy,
     Workload,
 )
+from kernelwright.records.technique import AppliesTo, CodeSample, Technique
 from kernelwright.records.trajectory import Step, Trajectory
 from kernelwright.records.trial import Trial
 
 __all__ = [
+    "AppliesTo",
     "ArgumentFacts",
     "Baseline",
     "Candidate",
     "Ceilings",
+    "Citation",
+    "CodeSample",
     "Decision",
     "Depth",
     "DeviceKind",
@@ -48,8 +54,10 @@ __all__ = [
     "Environment",
     "Evaluation",
     "Failure",
+    "Figure",
     "Func",
     "FuncUpdate",
+    "Hardware",
     "InputSpec",
     "Interval",
     "KernelPolicy",
@@ -76,10 +84,12 @@ __all__ = [
     "Step",
     "Task",
     "TaskFacts",
+    "Technique",
     "TolerancePolicy",
     "Trajectory",
     "Trial",
     "Tunable",
+    "Variant",
     "Workload",
     "WorkloadFacts",
     "WorkloadResult",
