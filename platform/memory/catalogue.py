@@ -20,18 +20,21 @@ from kernelwright.memory.documents import Document
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FORMAT = "kernelwright/catalogue/1"
-WEIGHTS = (6.0, 3.0, 1.0, 0.3)
-"""Of operators, names, body and code in BM25."""
+FORMAT = "kernelwright/catalogue/2"
+WEIGHTS = (6.0, 3.0, 1.0, 0.3, 1.0)
+"""Of operators, names, body, code and concepts in BM25."""
 MOST_WORDS = 24
 """Of a query: the rarest are kept, for a word that stands everywhere costs most and says least."""
+_COLUMNS = "ops, names, body, code, concepts"
 _TABLES = """
 create table if not exists meta (name text primary key, value text not null);
 create table if not exists entries (
     key text primary key, kind text not null, signature text not null, hash text not null, text_hash text not null,
-    family text, language text, device text, state text, task text, fields text not null, ops text not null);
+    family text, language text, device text, state text, task text, fields text not null, ops text not null,
+    concepts text not null);
 create index if not exists entries_family on entries (family, language);
-create virtual table if not exists matched using fts5 (ops, names, body, code, tokenize = "unicode61 tokenchars '_'");
+create virtual table if not exists matched using
+    fts5 (ops, names, body, code, concepts, tokenize = "unicode61 tokenchars '_'");
 create table if not exists frequency (word text primary key, n integer not null) without rowid;
 """
 
@@ -86,11 +89,17 @@ class Row:
     text_hash: str
     fields: Mapping[str, Any] = field(default_factory=dict)
     ops: frozenset[str] = frozenset()
+    concepts: frozenset[str] = frozenset()
 
     @property
     def id(self) -> str:
         """The entry's id."""
         return self.key.partition(":")[2]
+
+
+def concept_word(concept: str) -> str:
+    """A concept as a word that no text holds."""
+    return f"c__{concept}"
 
 
 class Catalogue:
@@ -110,13 +119,22 @@ class Catalogue:
             self._db = sqlite3.connect(file, timeout=60, isolation_level=None)
             self._db.execute("pragma journal_mode = wal")
             self._db.execute("pragma synchronous = normal")
-            self._db.executescript(_TABLES)
+            self._make_tables()
             self._db.execute("insert or ignore into meta values ('format', ?), ('generation', '0')", (FORMAT,))
         except sqlite3.DatabaseError as error:
             hint = f"delete {file.parent} and run `kernelwright library reindex`"
             raise LibraryError(f"{file}: the index cannot be opened: {error}", hint=hint) from None
         except OSError as error:
             raise LibraryError(f"{file}: {error.strerror or error}") from None
+
+    def _make_tables(self) -> None:
+        """The tables; those of another version are dropped first: the files say everything again."""
+        self._db.executescript(_TABLES.split(";", 1)[0])
+        found = self._db.execute("select value from meta where name = 'format'").fetchone()
+        if found is not None and found[0] != FORMAT:
+            for table in ("meta", "entries", "matched", "frequency"):
+                self._db.execute(f"drop table if exists {table}")
+        self._db.executescript(_TABLES)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -149,13 +167,13 @@ class Catalogue:
                 f = document.fields
                 row = (document.key, document.kind, signature, document.hash, document.text_hash,
                        f.get("family", ""), f.get("language", ""), f.get("device", ""), f.get("state", ""),
-                       f.get("task", ""), json.dumps(f), json.dumps(document.ops))  # fmt: skip
+                       f.get("task", ""), json.dumps(f), " ".join(document.ops),
+                       " ".join(document.concepts))  # fmt: skip
                 into = self._db.execute(f"insert into entries values ({', '.join('?' * len(row))})", row).lastrowid
                 ops = " ".join(document.ops)
-                words = (ops, document.names, document.body, document.code)
-                self._db.execute(
-                    "insert into matched (rowid, ops, names, body, code) values (?, ?, ?, ?, ?)", (into, *words)
-                )
+                concepts = " ".join(map(concept_word, document.concepts))
+                words = (ops, document.names, document.body, document.code, concepts)
+                self._db.execute(f"insert into matched (rowid, {_COLUMNS}) values (?, ?, ?, ?, ?, ?)", (into, *words))
                 seen = {w for text in words for w in text.split()}
                 self._db.executemany(
                     "insert into frequency values (?, 1) on conflict (word) do update set n = n + 1",
@@ -179,11 +197,15 @@ class Catalogue:
         found = self._db.execute("select rowid from entries where key = ?", (key,)).fetchone()
         if found is None:
             return
-        words = self._db.execute("select ops, names, body, code from matched where rowid = ?", found).fetchone() or ()
+        words = self._db.execute(f"select {_COLUMNS} from matched where rowid = ?", found).fetchone() or ()
         seen = {w for text in words for w in str(text).split()}
         self._db.executemany("update frequency set n = n - 1 where word = ?", [(w,) for w in seen])
         self._db.execute("delete from matched where rowid = ?", found)
         self._db.execute("delete from entries where rowid = ?", found)
+
+    def distrust(self) -> None:
+        """Forget all signatures: every file is read again, what it says may still be known."""
+        self._db.execute("update entries set signature = ''")
 
     def clear(self) -> None:
         """Forget everything."""
@@ -204,9 +226,9 @@ class Catalogue:
     def rows(self, keys: Sequence[str]) -> dict[str, Row]:
         """The entries with these keys."""
         marks = ", ".join("?" * len(keys))
-        query = f"select key, signature, hash, text_hash, fields, ops from entries where key in ({marks})"
+        query = f"select key, signature, hash, text_hash, fields, ops, concepts from entries where key in ({marks})"
         return {
-            str(r[0]): Row(str(r[0]), str(r[1]), str(r[2]), str(r[3]), json.loads(r[4]), frozenset(json.loads(r[5])))
+            str(r[0]): Row(*map(str, r[:4]), json.loads(r[4]), frozenset(r[5].split()), frozenset(r[6].split()))
             for r in self._db.execute(query, list(keys))
         }
 
@@ -225,7 +247,7 @@ class Catalogue:
             words: lower case, as ``lexical.words`` cuts them, or canonical operators.
             wanted: what entries must be.
             limit: at most so many.
-            column: look in this one only (ops, names, body, code).
+            column: look in this one only (ops, names, body, code, concepts).
         """
         rare = self._rarest(words)
         if not rare:

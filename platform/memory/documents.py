@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from kernelwright.memory.concepts import concepts_of_entry
 from kernelwright.memory.lexical import words
 from kernelwright.memory.operators import canonical, names
 from kernelwright.records import Entry, LanguageName, Solution
@@ -49,6 +50,8 @@ class Document:
     """Identifiers of the sources."""
     ops: tuple[str, ...] = ()
     """Canonical operators."""
+    concepts: tuple[str, ...] = ()
+    """What kind of work it is, see ``concepts.py``."""
     fields: dict[str, Any] = field(default_factory=dict)
     """What is filtered: family, language, device, architecture, state, dtypes, bottlenecks, task, techniques."""
 
@@ -65,7 +68,8 @@ class Document:
     @property
     def hash(self) -> str:
         """Of everything above: equal means that nothing has to be indexed anew."""
-        return content_hash([self.text, self.names, self.body, self.code, list(self.ops), self.fields])
+        words = [self.text, self.names, self.body, self.code, list(self.ops), list(self.concepts)]
+        return content_hash([*words, self.fields])
 
     @property
     def text_hash(self) -> str:
@@ -88,6 +92,7 @@ def solution_document(solution: Solution) -> Document:
         body=_joined(solution.description, *(r.decision.summary for r in rungs)),
         code=_identifiers(solution),
         ops=tuple(dict.fromkeys([*ops, *aliases])),
+        concepts=tuple(sorted(concepts_of_entry(solution.title, solution.torch_ops))),
         fields={
             "family": solution.family,
             "language": solution.language.value,

@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernelwright.memory.catalogue import Catalogue, Wanted
+from kernelwright.memory.catalogue import Catalogue, Wanted, concept_word
+from kernelwright.memory.concepts import agreement, concepts_of, language_hints, lexicon_version, without_parts
 from kernelwright.memory.documents import Document, named_operators, solution_document
 from kernelwright.memory.embedding import DEFAULT_MODEL, Embedder, embedder
-from kernelwright.memory.fusion import diversified, reciprocal_ranks
+from kernelwright.memory.fusion import K, diversified, reciprocal_ranks
 from kernelwright.memory.lexical import words
 from kernelwright.memory.library import Library
 from kernelwright.memory.operators import overlap, weight
@@ -29,6 +30,10 @@ POOL = 60
 """Entries that each channel puts forward."""
 CHANNELS = {"description": 1.0, "words": 0.8, "operators": 0.6}
 """Weight of each channel's ranks, chosen on the tuning half of tests/benchmarks/retrieval_queries.yaml."""
+CONCEPTS = 4.0
+"""What full agreement of concepts adds, in first ranks of a channel of weight 1. It is no rank: many agree alike."""
+LANGUAGE = 0.5
+"""What the language adds that a text's words give away."""
 CHUNK = 256
 """Entries indexed at once: a killed process loses no more work than that."""
 
@@ -45,15 +50,19 @@ class Hit:
     fields: Mapping[str, Any]
     """What the catalogue knows of it."""
     ops: frozenset[str] = frozenset()
+    agreement: float = 0.0
+    """Of its concepts with the query's, 0 to 1."""
 
     @property
     def why(self) -> str:
         """Its ranks in words."""
-        return ", ".join(f"{channel} #{rank}" for channel, rank in self.ranks.items())
+        told = [f"same work {self.agreement:.0%}"] if self.agreement else []
+        return ", ".join([*told, *(f"{channel} #{rank}" for channel, rank in self.ranks.items())])
 
     def to_json(self) -> dict[str, Any]:
         """The hit as plain data."""
-        return {"id": self.id, "score": self.score, "ranks": dict(self.ranks), **self.fields}
+        told = {"score": self.score, "agreement": self.agreement, "ranks": dict(self.ranks)}
+        return {"id": self.id, **told, **self.fields}
 
 
 @dataclass
@@ -93,6 +102,9 @@ class Index:
         if remembered != made_with or (lost and self.catalogue.count()):
             self.catalogue.clear()  # its vectors are others, or gone
             self.catalogue.remember("vectors", made_with)
+        if self.catalogue.meta("lexicon") != lexicon_version():
+            self.catalogue.distrust()  # vectors stand, words and concepts are read again
+            self.catalogue.remember("lexicon", lexicon_version())
 
     @property
     def embedder(self) -> Embedder:
@@ -181,17 +193,24 @@ class Index:
         """
         wanted = wanted or Wanted()
         asked = frozenset(ops) | frozenset(named_operators(text))
-        rankings = self._channels(text, asked, wanted)
-        fused = reciprocal_ranks(rankings, weights)[: max(POOL, 4 * limit)]
+        about, spoken = concepts_of(text), language_hints(text)
+        fused = reciprocal_ranks(self._channels(text, asked, about, wanted), {**weights, "concepts": 0.0})
         rows = self.catalogue.rows([f.key for f in fused])
-        hits = [
-            Hit(rows[f.key].id, round(f.score, 6), f.ranks, rows[f.key].fields, rows[f.key].ops)
-            for f in fused
-            if f.key in rows
-        ]
+        hits = []
+        for item in fused:
+            if (row := rows.get(item.key)) is None:
+                continue
+            agreed = agreement(about, row.concepts)
+            told = row.fields.get("language") in spoken
+            score = item.score + (CONCEPTS * agreed + LANGUAGE * told) / (K + 1)
+            ranks = {name: rank for name, rank in item.ranks.items() if name != "concepts"}
+            hits.append(Hit(row.id, round(score, 6), ranks, row.fields, row.ops, round(agreed, 3)))
+        hits.sort(key=lambda h: (-h.score, h.id))
         return diversified(hits, score=lambda h: h.score, alike=_alike, limit=limit)
 
-    def _channels(self, text: str, ops: frozenset[str], wanted: Wanted) -> dict[str, list[str]]:
+    def _channels(
+        self, text: str, ops: frozenset[str], about: frozenset[str], wanted: Wanted
+    ) -> dict[str, list[str]]:
         """Channel -> keys, best first; only what meets the conditions."""
         vector = self.embedder.embed([text])[0]
         where = {
@@ -205,6 +224,9 @@ class Index:
             "description": self.catalogue.allowed([key for key, _ in near], wanted)[:POOL],
             "words": self.catalogue.match([*words(text), *ops], wanted, limit=POOL),
         }
+        if about:
+            sought = [concept_word(c) for c in without_parts(about)]
+            rankings["concepts"] = self.catalogue.match(sought, wanted, limit=POOL, column="concepts")
         telling = sorted(op for op in ops if weight(op) == 1.0) or sorted(ops)
         if telling:
             found = self.catalogue.match(telling, wanted, limit=POOL, column="ops")

@@ -153,6 +153,10 @@ def _measured(latency_us: Mapping[str, Interval], *, digits: int = 17) -> dict[s
     return {w: {"latency_us": _rounded(t.model_dump(mode="json"), digits)} for w, t in latency_us.items()}
 
 
+def _told(ratio: Ratio | None) -> dict[str, Any] | None:
+    return _rounded(ratio.model_dump(mode="json", exclude_defaults=True)) if ratio is not None else None
+
+
 def _rounded(values: dict[str, Any], digits: int = 5) -> dict[str, Any]:
     """Floats to so many significant digits; what a person reads needs no more than five."""
     return {k: float(f"{v:.{digits}g}") if isinstance(v, float) else v for k, v in values.items()}
@@ -185,8 +189,8 @@ def write_measured(folder: Path, numbers: Mapping[str, RungNumbers], environment
             measured["environment"] = machine
         gain = _against_name(rung.decision.model_copy(update={"measured": new.gain}), before).measured
         values: list[tuple[tuple[str, ...], Any]] = [
-            (("decision", "measured"), _rounded(gain.model_dump(mode="json", exclude_defaults=True)) if gain else None),
-            (("speedup",), _rounded(new.speedup.model_dump(mode="json", exclude_defaults=True)) if new.speedup else None),
+            (("decision", "measured"), _told(gain)),
+            (("speedup",), _told(new.speedup)),
             (("measured",), measured or None),
             (("not_measured",), None if measured else rung.not_measured or None),
         ]
