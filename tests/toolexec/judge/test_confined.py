@@ -222,7 +222,7 @@ def test_a_killed_judge_leaves_no_process_and_its_folder_goes_with_the_next(tier
         time.sleep(0.02)
     assert not left
     assert Path(root).name.startswith(FOLDERS) and Path(root).exists()
-    script = "from kernelwright.toolexec.judge.pool import WorkerPool as Pool; Pool(threads=1, memory_limit_gib=1).close()"
+    script = "from kernelwright.toolexec.judge import pool\npool.WorkerPool(threads=1, memory_limit_gib=1).close()"
     subprocess.run([sys.executable, "-c", script], env=environment, check=True)
     assert not list(tmp_path.glob(FOLDERS + "*"))
 
