@@ -145,15 +145,25 @@ def integer_family(family: str, base: Array, domain: Domain, rng: np.random.Gene
     return values.astype(base.dtype)
 
 
-def nudged(inputs: Sequence[Array], facts: Sequence[InputFacts], rng: np.random.Generator) -> list[Array]:
-    """The inputs with every float moved by at most one unit in the last place."""
+def nudged(
+    inputs: Sequence[Array], facts: Sequence[InputFacts], rng: np.random.Generator, *, ulps: float | None = None
+) -> list[Array]:
+    """The inputs with every float moved by about a rounding error.
+
+    Args:
+        inputs: in carrier dtypes.
+        facts: the inputs, in order.
+        rng: source of randomness.
+        ulps: units in the last place that all are moved by; 0 by four up or down, None by at most one.
+    """
     moved = []
     for fact, array in zip(facts, inputs, strict=True):
         if fact.dtype not in EPSILONS:
             moved.append(array)
             continue
         values = np.asarray(as_float(array, fact.dtype), dtype=np.float64)
-        factor = 1.0 + EPSILONS[fact.dtype] * rng.uniform(-1, 1, size=array.shape)
+        steps = ulps or (rng.uniform(-1, 1, size=array.shape) if ulps is None else rng.choice([-4.0, 4.0], array.shape))
+        factor = 1.0 + EPSILONS[fact.dtype] * steps
         moved.append(narrow(clip(values * factor, fact.domain), fact.dtype))
     return moved
 

@@ -23,7 +23,9 @@ def test_floats_stay_inside_the_domain(seed, family, domain):
     rng = np.random.default_rng(seed)
     fact = InputFacts("x", "float32", (7, 11), domain)
     made = make_family(family, [draw_inside(domain, rng)], [fact], rng)
-    assert made is not None
+    if made is None:  # the domain has no place for it
+        assert family in ("denormals", "bounds", "zero-one", "non-finite")
+        return
     assert made[0].shape == (7, 11) and made[0].dtype == np.float32
     assert np.isfinite(made[0]).all()
     assert domain.low is None or made[0].min() >= domain.low
@@ -130,3 +132,40 @@ class TestMixer:
 def test_undeclared_domains_are_guessed_with_care(make, dtype, structure):
     rng = np.random.default_rng(0)
     assert guess_domain([make(rng) for _ in range(3)], dtype).structure == structure
+
+
+WIDE = InputFacts("x", "float32", (40, 50), Domain())
+
+
+def family_of(name: str, fact: InputFacts = WIDE) -> np.ndarray | None:
+    rng = np.random.default_rng(0)
+    base = rng.standard_normal(fact.shape).astype(np.float32)
+    made = make_family(name, [base], [fact], rng)
+    return None if made is None else made[0]
+
+
+def test_every_family_says_what_it_is():
+    signs = family_of("alternating").reshape(-1)
+    assert (np.sign(signs[::2]) == 1).all() and (np.sign(signs[1::2]) == -1).all()
+    tiny = np.abs(family_of("denormals"))
+    assert 0.05 < ((tiny > 0) & (tiny < 2.0**-126)).mean() < 0.25
+    assert set(np.unique(family_of("zero-one"))) == {0.0, 1.0}
+    assert np.abs(family_of("outlier")).max() > 20
+
+
+def test_bounds_are_reached_where_they_are_declared_and_nothing_else_is_huge():
+    bounded = InputFacts("x", "float32", (40, 50), Domain(low=-1e6, high=1e6))
+    values = family_of("bounds", bounded)
+    assert values.max() == 1e6 and values.min() == -1e6
+    assert family_of("bounds") is None
+    assert family_of("zero-one", InputFacts("x", "float32", (4, 5), Domain(low=2.0))) is None
+
+
+@pytest.mark.parametrize("ulps", [4.0, -4.0, 0.0])
+def test_a_wider_nudge_moves_four_places(ulps):
+    rng = np.random.default_rng(0)
+    values = rng.uniform(1.0, 1.9, 1000).astype(np.float32)
+    moved = nudged([values], [InputFacts("x", "float32", (1000,), Domain())], rng, ulps=ulps)[0]
+    steps = (moved.astype(np.float64) - values) / 2.0**-23
+    assert (np.abs(steps) >= 4).all() and (np.abs(steps) <= 8).all()
+    assert (np.sign(steps) == np.sign(ulps)).all() if ulps else set(np.sign(steps)) == {-1.0, 1.0}

@@ -239,3 +239,106 @@ class TestIndices:
     def test_counts_are_no_indices(self):
         assert not selects_equal(np.array([1.0, 2.0]), np.array([1.0, 2.0]), self.x)
         assert not selects_equal(np.array([1, 2, 3]), np.array([1, 2, 2]), self.x)
+
+
+DTYPES = ("float32", "float16", "bfloat16")
+LOWER = {"float64": "float32", "float32": "bfloat16"}
+shapes = st.sampled_from([(1999,), (37, 53), (3, 5, 7, 19), (1, 2048)])
+
+
+def values_of(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """float64 results as kernels have them."""
+    if kind == "softmax":
+        raised = np.exp(rng.standard_normal(shape))
+        return raised / raised.sum(axis=-1, keepdims=True)
+    if kind == "relu":
+        return np.maximum(rng.standard_normal(shape), 0.0)
+    if kind == "heavy":
+        return rng.standard_t(3, shape)
+    return 100.0 + rng.standard_normal(shape)
+
+
+kinds = st.sampled_from(["softmax", "relu", "heavy", "offset"])
+
+
+@given(seed=st.integers(0, 10_000), shape=shapes, kind=kinds, dtype=st.sampled_from(DTYPES), part=st.floats(0.05, 0.9))
+def test_perturbations_below_the_tolerance_pass(seed, shape, kind, dtype, part):
+    rng = np.random.default_rng(seed)
+    exact = widen(narrow(values_of(kind, shape, rng), dtype), dtype)
+    expected = Expected.of(exact, narrow(exact, dtype), dtype)
+    room = 1.0 if dtype == "float32" else 0.5  # rounding to the dtype itself comes on top
+    size = room * part * allowed_rms(expected, POLICY) * expected.rms
+    noise = rng.standard_normal(shape)
+    noise *= size / root_mean_square(noise)
+    got = exact + np.clip(noise, -3 * size, 3 * size)
+    assert fails(narrow(got, dtype), expected) == ""
+
+
+@given(seed=st.integers(0, 10_000), shape=shapes, kind=kinds, dtype=st.sampled_from(DTYPES))
+def test_noise_of_one_unit_in_the_last_place_passes(seed, shape, kind, dtype):
+    rng = np.random.default_rng(seed)
+    exact = values_of(kind, shape, rng)
+    expected = Expected.of(exact, narrow(exact, dtype), dtype)
+    carrier = narrow(exact, dtype)
+    whole = carrier.view({2: np.int16, 4: np.int32}[carrier.itemsize]).copy()
+    whole += np.where(exact != 0, rng.integers(-1, 2, shape), 0).astype(whole.dtype)
+    assert fails(whole.view(carrier.dtype), expected) == ""
+
+
+@given(seed=st.integers(0, 10_000), shape=shapes, kind=st.sampled_from(["softmax", "relu", "heavy"]),
+       dtype=st.sampled_from(["float64", "float32"]))  # fmt: skip
+def test_the_next_lower_precision_fails_for_every_kind(seed, shape, kind, dtype):
+    exact = values_of(kind, shape, np.random.default_rng(seed))
+    expected = Expected.of(exact, narrow(exact, dtype), dtype)
+    low = LOWER[dtype]
+    assert fails(narrow(widen(narrow(exact, low), low), dtype), expected)
+
+
+@given(seed=st.integers(0, 10_000), shape=shapes, kind=kinds, dtype=st.sampled_from(DTYPES), data=st.data())
+def test_one_wrong_element_fails_anywhere(seed, shape, kind, dtype, data):
+    exact = widen(narrow(values_of(kind, shape, np.random.default_rng(seed)), dtype), dtype)
+    expected = Expected.of(exact, narrow(exact, dtype), dtype)
+    place = data.draw(st.integers(0, exact.size - 1) | st.sampled_from([0, exact.size - 1]))
+    got = exact.copy()
+    got.reshape(-1)[place] += expected.rms * data.draw(st.sampled_from([-0.5, 0.5, 3.0]))
+    problem = compare(narrow(got, dtype), expected, POLICY).problem
+    assert problem is not None
+    assert problem.index == tuple(int(i) for i in np.unravel_index(place, shape))
+
+
+@pytest.mark.parametrize(("dtype", "small", "large"), [("float32", 1e-6, 1e-4), ("float16", 2e-4, 1e-2),
+                                                       ("bfloat16", 2e-3, 5e-2)])  # fmt: skip
+def test_every_precision_has_bounds_of_its_own(dtype, small, large):
+    rng = np.random.default_rng(0)
+    exact = rng.standard_normal(SHAPE)
+    expected = Expected.of(exact, narrow(exact, dtype), dtype)
+    signs = rng.choice([-1.0, 1.0], SHAPE)
+    assert fails(narrow(exact * (1 + small * signs), dtype), expected) == ""
+    assert fails(narrow(exact * (1 + large * signs), dtype), expected)
+
+
+@given(seed=st.integers(0, 10_000), data=st.data())
+def test_quantised_results_may_be_off_by_one_on_a_rounding_edge_only(seed, data):
+    rng = np.random.default_rng(seed)
+    scaled = rng.uniform(0, 250, SHAPE)
+    edge = rng.random(SHAPE) < 0.05
+    scaled[edge] = np.floor(scaled[edge]) + 0.5 - 1e-9
+    right = np.rint(scaled).astype(np.uint8)
+    expected = Expected.of(right, right, "uint8").with_movement(np.rint(scaled + 2e-9).astype(np.uint8))
+    other = right.copy()
+    up = edge & (np.rint(scaled + 2e-9) != right)
+    other[up] += 1
+    assert compare(other, expected, POLICY).problem is None
+    flat = data.draw(st.integers(0, right.size - 1))
+    place = np.unravel_index(flat, SHAPE)
+    wrong = right.copy()
+    wrong[place] += 2 if up[place] else 1
+    problem = compare(wrong, expected, POLICY).problem
+    assert problem is not None and problem.index == tuple(int(i) for i in place)
+
+
+def test_bools_have_no_rounding_edges():
+    right = np.array([True, False, True])
+    moved = np.array([True, True, True])
+    expected = Expected.of(right, right, "bool").with_movement(moved)
+    assert compare(moved, expected, POLICY).problem is not None
