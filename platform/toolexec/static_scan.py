@@ -19,15 +19,22 @@ PATTERNS: tuple[tuple[str, str], ...] = (
     (r"\b(gc\.get_objects|sys\._getframe|inspect\.stack|sys\.modules)\b", "looks around in its process"),
     (r"\b(bfloat16|float16|half)\b", "mentions a lower precision"),
     (r"except[^\n]*:\s*\n\s*(return|pass)", "falls back silently"),
+    (r"\btorch\.compile\b", "lets torch.compile write its kernel"),
+    (r"\b(dlopen|dlsym|LoadLibrary)\b", "opens libraries while it runs"),
 )
+OWN_KERNEL_PATTERNS: tuple[tuple[str, str], ...] = (
+    (r"^\s*(import|from)\s+(numpy|scipy|numba)\b", "may compute by a package whose calls nobody logs"),
+)
+"""What to look at where a task asks for a kernel of one's own."""
 
 
 def scan(candidate: Candidate, policy: KernelPolicy) -> tuple[str, ...]:
     """Notes on a candidate's sources, one a finding: ``file:line: what``."""
     notes = []
+    patterns = (*PATTERNS, *OWN_KERNEL_PATTERNS) if policy.own_kernel else PATTERNS
     for file in candidate.files:
-        for pattern, what in PATTERNS:
-            found = re.search(pattern, file.text)
+        for pattern, what in patterns:
+            found = re.search(pattern, file.text, re.MULTILINE)
             if found:
                 line = file.text.count("\n", 0, found.start()) + 1
                 notes.append(f"{file.path}:{line}: {what}")

@@ -29,6 +29,7 @@ from kernelwright.toolexec.judge.fresh_pairs import measure_again
 from kernelwright.toolexec.judge.judgement import Allowance, Bench, Outcome, hosted, judge, prove
 from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.judge.sandbox import tier
+from kernelwright.toolexec.judge.stated_precision import stated_precision
 from kernelwright.toolexec.languages import language
 from kernelwright.toolexec.static_scan import scan
 
@@ -270,6 +271,8 @@ class Evaluating:
     def _passed(self) -> Evaluation:
         floors = {w.name: self.place.floors.floor_us(w.name) for w in self.place.task.workloads}
         drawn = verdict.draw_up(self.place.task, self.candidate.id, self.outcomes, floors, self.place.best_baseline)
+        dtypes = [t.dtype for t in next(iter(self.place.benches.values())).described.outputs]
+        stated = stated_precision(self.candidate, dtypes, max(o.tally.error_rms for o in self.outcomes))
         prepared = [o.prepare_us for o in self.outcomes if o.prepare_us is not None]
         return self._evaluation(
             Status.PASSED,
@@ -279,7 +282,7 @@ class Evaluating:
             best_baseline=drawn.best_baseline,
             regressed=drawn.regressed,
             prepare_us=max(prepared) if prepared else None,
-            notes=(*drawn.notes, *(note for o in self.outcomes for note in o.notes)),
+            notes=(stated, *drawn.notes, *(note for o in self.outcomes for note in o.notes)),
             raw=verdict.raw_samples(self.outcomes),
         )
 
