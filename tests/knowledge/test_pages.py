@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -203,6 +204,52 @@ def test_before_and_after_compute_the_same(tmp_path: Path) -> None:
     assert len(lines) >= len(comparable()) - 1  # one example needs a newer processor
     wrong = [" ".join(line) for line in lines if not (float(line[1]) < 1e-4 and float(line[2]) > 0)]
     assert not wrong, "page, difference over the largest value, results that are not zero:\n" + "\n".join(wrong)
+
+
+def spaces(technique: Technique) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What both Python examples define, when run."""
+    before: dict[str, Any] = {}
+    after: dict[str, Any] = {}
+    for side, sample, space in (("before", technique.before, before), ("after", technique.after, after)):
+        if sample.language == "python":
+            exec(compile(sample.text, f"{technique.id}.md:{side}", "exec"), space)
+    return before, after
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "shapes"),
+    [
+        ("in-place-epilogue", [(8, 16), (4, 16), (4,)]),
+        ("algebraic-simplification", [(8,), (8, 5)]),
+        ("flash-attention", [(2, 300, 16), (2, 300, 16), (2, 300, 16)]),
+    ],
+)
+def test_torch_pairs_compute_the_same(name: str, shapes: list[tuple[int, ...]]) -> None:
+    import torch
+
+    before, after = spaces(technique_named(name, techniques()))
+    entry = "attention" if "attention" in before else "forward"
+    torch.manual_seed(1)
+    inputs = [torch.randn(shape) for shape in shapes]
+    torch.testing.assert_close(after[entry](*inputs), before[entry](*inputs))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [t.id for t in techniques() if "import halide" in t.after.text])
+def test_halide_pairs_compute_the_same(name: str) -> None:
+    import halide as hl
+    import numpy as np
+
+    results = []
+    for space in spaces(technique_named(name, techniques())):
+        (image,) = (v for v in space.values() if isinstance(v, hl.ImageParam))
+        shape = (70, 260)[-image.dimensions() :]  # numpy's order: rows, columns
+        data = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+        image.set(hl.Buffer(data))
+        results.append(np.array(space["out"].realize([256, 64][: image.dimensions()])))
+    assert results[0].std() > 0
+    np.testing.assert_allclose(results[1], results[0], rtol=1e-4, atol=1e-5)
 
 
 @needs_nvcc
