@@ -17,6 +17,7 @@ import numpy as np
 
 from kernelwright.toolexec.workers.kernel import (
     Array,
+    Fenced,
     Kernel,
     KernelError,
     LoadSpec,
@@ -57,7 +58,7 @@ class HalideKernel(Kernel):
         self._kept: list[Array] = []
         self._prepared: list[Any] = []
         self._calls: dict[int, tuple[Any, ...]] = {}
-        self._outputs: dict[int, list[Array]] = {}
+        self._outputs: dict[int, list[Fenced]] = {}
 
     def set_weights(self, params: Sequence[Array]) -> None:
         """Copy the weights into memory of their own."""
@@ -77,16 +78,16 @@ class HalideKernel(Kernel):
 
     def bind(self, slot: int, inputs: Sequence[Array]) -> None:
         """Wrap the views and allocate the slot's outputs."""
-        outputs = [empty_aligned(t.shape, t.dtype) for t in self.spec.outputs]
+        outputs = [Fenced(t.shape, t.dtype) for t in self.spec.outputs]
         wrapped = [self._wrap(n, a) for n, a in zip(self._inputs, inputs, strict=True)]
-        results = [self._wrap(n, a) for n, a in zip(self._results, outputs, strict=True)]
+        results = [self._wrap(n, out.array) for n, out in zip(self._results, outputs, strict=True)]
         self._outputs[slot] = outputs
         self._calls[slot] = (*wrapped, *self._weights, *self._prepared, *results)
 
     def poison(self, slot: int, byte: int) -> None:
         """Fill the slot's outputs."""
-        for array in self._outputs[slot]:
-            array.reshape(-1).view(np.uint8).fill(byte)
+        for out in self._outputs[slot]:
+            out.array.reshape(-1).view(np.uint8).fill(byte)
 
     def run(self, slot: int) -> None:
         """One call."""
@@ -94,7 +95,11 @@ class HalideKernel(Kernel):
 
     def collect(self, slot: int) -> list[Array]:
         """The slot's outputs."""
-        return self._outputs[slot]
+        return [out.array for out in self._outputs[slot]]
+
+    def memory(self, slot: int) -> list[int]:
+        """The slot's outputs never move."""
+        return [out.address for out in self._outputs[slot]]
 
     def _empty(self, name: str) -> Any:
         """A buffer of its own for an input that is not read, or for what is computed from the weights."""

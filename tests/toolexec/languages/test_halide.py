@@ -12,8 +12,9 @@ from search.references import Lambda, task_facts
 from torch import nn
 
 from kernelwright.protocols import Language
-from kernelwright.records import Candidate, Directive, SourceFile, Task
+from kernelwright.records import Candidate, Directive, SourceFile, Status, Task
 from kernelwright.search.schedule_space import PipelineSpace
+from kernelwright.toolexec.judge.rejection import STATUS_OF
 from kernelwright.toolexec.languages.halide import HalideLanguage
 from kernelwright.toolexec.workers.kernel import KernelError, LoadSpec, TensorSpec, load
 
@@ -162,8 +163,9 @@ def test_an_impossible_schedule_is_an_error_not_a_crash(row, said, tmp_path):
     assert done.ok, done.log
     if said == "compile":  # Halide may accept it; it must not crash either way
         return
-    with pytest.raises(KernelError, match=said):
+    with pytest.raises(KernelError, match=said) as caught:
         load(spec_of(facts, done.artifact))
+    assert STATUS_OF[caught.value.kind] is Status.COMPILE_ERROR
 
 
 def test_factors_beyond_a_loop_shrink_and_inputs_are_never_left(tmp_path):
