@@ -75,6 +75,8 @@ class Contestant:
         """Where it may run."""
         self.cpu_ns = 0
         """Processor time of the last go."""
+        self.collect_ns = 0
+        """Time in which it could do something while the last outputs were collected; 0 when it stood still."""
         self._threads_before = len(standstill.threads(worker.pid))
         self.limit_s = LIMIT_S
         """Longest time for one answer."""
@@ -214,10 +216,12 @@ class Contestant:
             WorkerFailure: of kind ``shape`` or ``dtype`` when they do not look as they must.
         """
         found = self._read(slots) if self.worker.stopped and all(self._memory[s] for s in slots) else None
+        self.collect_ns = 0
         if found is not None:
             return [[np.array(a) for a in arrays] for arrays in found] if copy else found
         places = [self._output_places[s] for s in slots]
         told = self._ask("collect", key=self.key, slots=list(slots), at=places)
+        self.collect_ns = self.worker.answer_ns
         if "mismatch" in told:
             raise self._mismatch(told["mismatch"])
         arena = self.worker.arena

@@ -124,8 +124,8 @@ class Worker:
         """Stop it whenever nobody waits for an answer."""
         self.strict = True
         """Unasked and unnumbered answers end it; False is for tests."""
-        self.cpu_ns = 0
-        """Processor time of the last go."""
+        self.cpu_ns = self.answer_ns = 0
+        """Processor time of the last go; wall time of the last answer, without making it stand still again."""
         self._stopped = False
         self._numbers = itertools.count(1)
         self._seen: Sighting | None = None
@@ -226,11 +226,13 @@ class Worker:
         """
         self.wait_ready()
         self._refuse_unasked()
+        start = time.perf_counter_ns()
         self.resume()
         number = next(self._numbers)
         reply = self._exchange(lambda: self._wire.send({"op": op, "n": number, **fields}), timeout_s)
         while not self.strict and reply.get("n") != number:
             reply = self._exchange(lambda: None, timeout_s)
+        self.answer_ns = time.perf_counter_ns() - start
         if self.still:
             self.stop()
         if "error" in reply:

@@ -38,7 +38,7 @@ class Scripted:
         self.inputs: dict[int, np.ndarray] = {}
         self.armed: list[int] = []
         self.wrong_after = 10**9
-        self.calls = self.cpu_ns = 0
+        self.calls = self.cpu_ns = self.collect_ns = 0
         self.cores, self.cores_used, self.stray = (0,), 1.0, set[int]()
         self.filled_before_armed = False
         self.seen: list[bytes] = []
