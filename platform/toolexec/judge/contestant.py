@@ -202,7 +202,7 @@ class Contestant:
         self.worker.resume()
         deadline = time.monotonic() + LINGER_MOST_S
         time.sleep(LINGER_S)
-        while standstill.busy(self.worker.pid) and time.monotonic() < deadline:
+        while any(standstill.busy(pid) for pid in self.worker.processes()) and time.monotonic() < deadline:
             time.sleep(LINGER_S)
 
     def collect(self, slots: Sequence[int], *, copy: bool = True) -> list[list[Array]]:
