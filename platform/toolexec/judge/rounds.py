@@ -32,8 +32,9 @@ MAX_CHECKER_US = 50_000.0
 SLOW_FACTOR = 4.0
 """A baseline this much slower than the fastest contestant joins every SLOW_EVERY-th round only."""
 SLOW_EVERY = 3
-CHARGE_PART = 0.05
-"""Collecting that costs this part of a call more than the checker's is charged, however noisy it was."""
+CHARGES = ((0.0, 0.1), (0.05, 10.0), (0.5, 100.0))
+"""Collecting that costs more than this part of a call more than the checker's is charged, when this percentile of its
+bootstrapped median is positive: a little only when it is certain, half a call however noisy it was."""
 CPU_SLACK = 1.1
 """Processor time that all cores together may show, as a part of their wall time."""
 CPU_SLACK_NS = 20_000
@@ -79,13 +80,14 @@ class Measured:
 
     def deferred_us(self, name: str, checker: str) -> float:
         """Work per call that shows only when outputs are collected: the median of what that costs ``name`` more, of
-        both in the same round. 0 where noise explains it, unless it is a substantial part of a call."""
+        both in the same round. 0 where noise explains it."""
         excess = np.asarray(self.collect_us[name]) - np.asarray(self.collect_us[checker])
         if excess.size < 5:
             return 0.0
-        middle = float(np.median(excess))
-        shown = float(np.percentile(bootstrap_medians(excess, 300), 2.5)) > 0
-        return middle if shown or middle > CHARGE_PART * float(np.median(self.times(name))) else 0.0
+        middle, call = float(np.median(excess)), float(np.median(self.times(name)))
+        medians = bootstrap_medians(excess, 1000)
+        charged = any(middle > part * call and np.percentile(medians, q) > 0 for part, q in CHARGES)
+        return middle if charged else 0.0
 
 
 class Rounds:

@@ -211,3 +211,13 @@ def test_work_at_collecting_is_charged_at_its_median_however_noisy():
     even = Measured(["a", "b"], {"a": [100.0] * 40, "b": [100.0] * 40},
                     {"a": list(5 + rng.normal(0, 1, 40)), "b": [5.0] * 40})  # fmt: skip
     assert even.deferred_us("a", "b") < 1.0
+
+
+def test_noise_at_collecting_is_not_charged():
+    rng = np.random.default_rng(0)
+    charged = 0
+    for _ in range(200):
+        even = Measured(["a", "b"], {"a": [100.0] * 30, "b": [100.0] * 30},
+                        {"a": list(rng.normal(30, 5, 30)), "b": list(rng.normal(30, 5, 30))})  # fmt: skip
+        charged += even.deferred_us("a", "b") > 0
+    assert charged <= 1
