@@ -28,6 +28,8 @@ from kernelwright.toolexec.workers.arena import nbytes
 log = logging.getLogger(__name__)
 MAX_BYTES = 16 << 20
 """Inputs and outputs at a hidden shape; larger tasks are varied at a part of their size."""
+MAX_WEIGHT_BYTES = 64 << 20
+"""A hidden shape needs a further copy of the reference, in two precisions: none for larger ones."""
 REFUSALS = ("runtime", "compile")
 """What a worker says when a kernel returned non-zero or raised: a clear refusal."""
 ADVICE = "Read sizes from the arguments, or refuse other shapes clearly (return non-zero, or raise)"
@@ -143,7 +145,10 @@ class HiddenShapes:
         for name, value in base.items():
             if name in sizes and isinstance(value, (int, tuple)):
                 sizes[name] = value
-        outputs = self._book.reference.described[self._book.workload].outputs
+        here = self._book.reference.described[self._book.workload]
+        if sum(nbytes(t) for t in here.parameters) > MAX_WEIGHT_BYTES:
+            return None
+        outputs = here.outputs
         told = sum(a.nbytes for a in self._book.draws[0]) + sum(nbytes(t) for t in outputs)
         sizes = shrunk(sizes, min(1.0, MAX_BYTES / max(told, 1)))
         wanted = above(sizes, self._rng) if kind == "above" else below(sizes)
