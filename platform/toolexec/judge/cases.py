@@ -26,8 +26,9 @@ from kernelwright.toolexec.inputs import (
 from kernelwright.toolexec.judge.reference import Reference
 from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.judge.relations import RELATIONS, Derived, Known, holds, wrong_whole
-from kernelwright.toolexec.numerics import Comparison, Expected, Problem, compare, selects_equal
+from kernelwright.toolexec.numerics import Comparison, Expected, Problem, compare
 from kernelwright.toolexec.precision import EPSILONS, Array, widen
+from kernelwright.toolexec.selection import selects_equal
 from kernelwright.toolexec.workers.arena import nbytes
 
 KEEP_BYTES = 256 << 20
