@@ -52,6 +52,8 @@ class Sample:
     """Honest candidate with the same work: the one to be compared with, rather than the reference."""
     own_kernel: bool = False
     non_finite: str = "never"
+    cores: int = 1
+    """Cores that it needs to win where its guards are off."""
     depth: str = "full"
     variants: int = 1
     leak: str = ""

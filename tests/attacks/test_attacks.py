@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,6 +62,8 @@ def test_attack_is_caught_or_neutralised(sample: Sample, sessions: Sessions) -> 
     [pytest.param(s, id=s.name, marks=[] if s in GUARDED_DAILY else [pytest.mark.slow]) for s in GUARDED],
 )
 def test_attack_wins_where_its_guard_is_off(sample: Sample, sessions: Sessions) -> None:
+    if len(os.sched_getaffinity(0)) < sample.cores:
+        pytest.skip(f"it needs {sample.cores} cores to gain anything")
     said = wins_without(sessions, sample)
     probes()
     assert not said, said
