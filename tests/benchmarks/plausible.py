@@ -121,7 +121,7 @@ LANGUAGES = {"cpp": "c", "cuda": "c", "cute": "c", "thunderkittens": "c", "torch
              "tilelang": "module", "halide": "pipeline"}  # fmt: skip
 TECHNIQUES = ["register-tile", "shared-memory-tile", "vector-lanes", "software-prefetch", "double-buffering",
               "persistent", "warp-shuffle-reduction", "row-at-a-time", "tile-and-fuse", "streaming-stores",
-              "bank-swizzle", "independent-accumulators", "split-work", "lookup-table", "unroll", "threads"]  # fmt: skip
+              "bank-swizzle", "independent-accumulators", "split-work", "lookup-table", "threads"]  # fmt: skip
 BOTTLENECKS = ["memory", "compute", "latency", "overhead", "parallelism"]
 USES = ["for long rows as well as many short ones", "for batches of medium size", "for images of any size",
         "where the working set leaves the second-level cache", "for single requests in serving", "for training steps",
