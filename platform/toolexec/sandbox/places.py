@@ -72,8 +72,14 @@ def readable(more: Iterable[str | Path] = ()) -> list[str]:
     Args:
         more: of this launch, beside the system, the interpreter and the package.
     """
-    wanted = set(SYSTEM) | interpreter() | package() | {p for path in more for p in both(path)}
-    return outermost(path for path in wanted if os.path.exists(path))
+    wanted = {p for path in more for p in both(path) if os.path.exists(p)}
+    return outermost([*_always(), *wanted])
+
+
+@cache
+def _always() -> tuple[str, ...]:
+    """What every launch reads; looked at once a process."""
+    return tuple(outermost(p for p in {*SYSTEM, *interpreter(), *package()} if os.path.exists(p)))
 
 
 def outermost(paths: Iterable[str]) -> list[str]:

@@ -16,19 +16,33 @@ from typing import NamedTuple
 
 FIRST_UID, LAST_UID = 61184, 65519
 """User ids that launches draw from: what systemd sets aside for services without a name (systemd.exec, DynamicUser)."""
+EXITING = 0x4
+"""PF_EXITING of linux/sched.h."""
 
 
 def parents() -> dict[int, int]:
-    """Process -> parent, of all processes that can be seen; zombies are left out."""
+    """Process -> parent, of all processes that can be seen; what is over is left out."""
     found = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
             with contextlib.suppress(OSError, ValueError, IndexError):
-                with open(f"/proc/{name}/stat", "rb") as stream:
-                    state, parent = stream.read().rpartition(b")")[2].split()[:2]
-                if state not in (b"Z", b"X"):
-                    found[int(name)] = int(parent)
+                fields = _stat(name)
+                if not _is_over(fields):
+                    found[int(name)] = int(fields[1])
     return found
+
+
+def _stat(pid: int | str) -> list[bytes]:
+    """The fields of /proc/PID/stat from the state on."""
+    with open(f"/proc/{pid}/stat", "rb", buffering=0) as stream:
+        return stream.read(4096).rpartition(b")")[2].split()
+
+
+def _is_over(fields: list[bytes]) -> bool:
+    """Has a process run its last instruction? A zombie has, unless only its first thread ended and others go on; so has
+    one that the kernel is taking apart, which may take seconds on a busy machine."""
+    gone = fields[0] in (b"Z", b"X") or int(fields[6]) & EXITING
+    return bool(gone) and int(fields[17]) <= 1
 
 
 def descendants(root: int) -> list[int]:
@@ -51,17 +65,14 @@ def descendants(root: int) -> list[int]:
 
 
 def _status(pid: str) -> tuple[int, int]:
-    uid, threads = -1, 0
-    with open(f"/proc/{pid}/status", "rb") as stream:
-        for line in stream:
-            if line.startswith(b"State:") and line.split()[1] in (b"Z", b"X"):
-                return -1, 0
-            if line.startswith(b"Uid:"):
-                uid = int(line.split()[1])
-            elif line.startswith(b"Threads:"):
-                threads = int(line.split()[1])
-                break
-    return uid, threads
+    with open(f"/proc/{pid}/status", "rb", buffering=0) as stream:
+        text = stream.read(8192)
+
+    def field(name: bytes) -> bytes:
+        return text.partition(b"\n" + name + b":\t")[2].split(maxsplit=1)[0]
+
+    uid, threads = int(field(b"Uid")), int(field(b"Threads"))
+    return (-1, 0) if field(b"State") in (b"Z", b"X") and threads <= 1 else (uid, threads)
 
 
 def threads_by_uid() -> dict[int, dict[int, int]]:
@@ -69,7 +80,7 @@ def threads_by_uid() -> dict[int, dict[int, int]]:
     found: dict[int, dict[int, int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, IndexError):  # it has just ended
                 uid, threads = _status(name)
                 found.setdefault(uid, {})[int(name)] = threads
     return found
@@ -152,8 +163,7 @@ class Sighting(NamedTuple):
 def sight(pid: int) -> Sighting | None:
     """A live process as it is now; None when there is none."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as stream:
-            fields = stream.read().rpartition(b")")[2].split()
+        fields = _stat(pid)
     except OSError:
         return None
-    return None if fields[0] in (b"Z", b"X") else Sighting(pid, int(fields[19]))
+    return None if not fields or _is_over(fields) else Sighting(pid, int(fields[19]))

@@ -71,7 +71,7 @@ SHARED_COUNT = "the number of its processes is bounded together with yours, loos
 
 def _bubblewrap(wrapping: bubblewrap.Wrapping, *, filtered: bool, own_user: bool) -> Tier:
     detail = ["bubblewrap (own root, processes, network)", *_parts(own_user, filtered)]
-    disk = "the disk space of all its files together, unless its scratch folder is given a size"
+    disk = "the disk space of all files of a compiler or a baseline together (a candidate's folder has a fixed size)"
     lacks = (TOGETHER, disk, *(() if filtered else (UNFILTERED,)))
     return Tier("bubblewrap", "; ".join(detail), lacks, "", wrapping, 0, filtered, own_user)
 

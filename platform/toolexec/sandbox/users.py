@@ -59,10 +59,10 @@ def draw_user() -> OwnUser | None:
     """
     if not can_drop():
         return None
-    taken = uids_in_use() | {entry.pw_uid for entry in pwd.getpwall()}
+    taken = uids_in_use()
     while True:
         uid = FIRST_UID + secrets.randbelow(LAST_UID - FIRST_UID + 1)
-        if uid in taken:
+        if uid in taken or _has_account(uid):
             continue
         reservation = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -71,6 +71,14 @@ def draw_user() -> OwnUser | None:
             reservation.close()
             continue
         return OwnUser(uid, reservation)
+
+
+def _has_account(uid: int) -> bool:
+    try:
+        pwd.getpwuid(uid)
+    except KeyError:
+        return False
+    return True
 
 
 def give(path: Path, uid: int) -> None:

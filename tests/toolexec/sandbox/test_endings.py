@@ -1,6 +1,7 @@
 """Nothing outlives a launch, and limits hold: real daemons, bombs, hogs and crashes in each tier."""
 
 import contextlib
+import glob
 import os
 import secrets
 import signal
@@ -55,6 +56,41 @@ time.sleep(0.1)
 """
 
 
+HEADLESS = """
+import os, sys, time
+# A daemon whose first thread has ended: it looks like a zombie, has no command line, and works on.
+work = '''
+import ctypes, threading, time
+libc = ctypes.CDLL(None)
+def on():
+    libc.prctl(15, b"{name}", 0, 0, 0)
+    open("headless", "w").close()
+    time.sleep(300)
+threading.Thread(target=on).start()
+time.sleep(0.1)
+libc.pthread_exit(None)
+'''
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.execve(sys.executable, [sys.executable, "-I", "-S", "-c", work], {{}})
+    os._exit(0)
+while not os.path.exists("headless"):
+    time.sleep(0.01)
+time.sleep(0.3)
+"""
+
+
+def threads_named(name: str) -> list[str]:
+    """Live threads of any process with a name."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/task/[0-9]*/comm"):
+        with contextlib.suppress(OSError):
+            if open(path).read().strip() == name:
+                found.append(path)
+    return found
+
+
 @pytest.fixture
 def bystander(place: Any) -> Iterator[subprocess.Popen[bytes]]:
     """A process of the judge's user that has nothing to do with a launch. It must live through all of this."""
@@ -74,6 +110,15 @@ def test_a_daemon_ends_with_its_launch(place: Any, mark: str) -> None:
     assert (finished["exit_code"], finished["clean"], finished["timed_out"]) == (0, True, False), finished
     assert (place.scratch / "daemon").exists()
     assert not carrying(mark)
+
+
+@pytest.mark.usefixtures("bystander")
+def test_a_daemon_without_its_first_thread_ends_too(place: Any, mark: str) -> None:
+    name = mark[-15:]
+    finished = place.run_python(HEADLESS.format(name=name))
+    assert (place.scratch / "headless").exists()
+    assert finished["clean"], finished
+    assert not threads_named(name)
 
 
 @pytest.mark.usefixtures("bystander")
