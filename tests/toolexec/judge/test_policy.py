@@ -16,6 +16,7 @@ from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.languages.cpp import CppLanguage
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
+SLOW = pytest.mark.slow
 BUILD = textwrap.dedent(
     """
     import ctypes, os, subprocess, tempfile
@@ -79,8 +80,8 @@ def test_a_module_with_a_kernel_of_its_own_passes_and_says_so(session):
              "self.factor).relu()"],
             "made to fail",
         ),
-        ([f"{CALL}[:1]", "return torch.relu(x * self.weight * self.factor + self.bias)"], "%"),
-        ([f"return torch.relu({CALL})"], "%"),
+        pytest.param([f"{CALL}[:1]", "return torch.relu(x * self.weight * self.factor + self.bias)"], "%", marks=SLOW),
+        pytest.param([f"return torch.relu({CALL})"], "%", marks=SLOW),
     ],
     ids=["library", "fallback", "dead", "shared"],
 )  # fmt: skip
