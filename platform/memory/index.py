@@ -18,6 +18,7 @@ from kernelwright.memory.catalogue import Catalogue, Wanted, concept_word
 from kernelwright.memory.concepts import agreement, concepts_of, language_hints, lexicon_version, without_parts
 from kernelwright.memory.documents import Document, named_operators, solution_document
 from kernelwright.memory.embedding import DEFAULT_MODEL, Embedder, embedder
+from kernelwright.memory.exemplars import ExemplarVectors, exemplar_vectors
 from kernelwright.memory.fusion import K, diversified, reciprocal_ranks
 from kernelwright.memory.lexical import words
 from kernelwright.memory.library import Library
@@ -36,8 +37,12 @@ CHANNELS = {"description": 1.0, "words": 0.8, "operators": 0.6}
 """Weight of each channel's ranks, chosen on the tuning half of tests/benchmarks/retrieval_queries.yaml."""
 CONCEPTS = 4.0
 """What full agreement of concepts adds, in first ranks of a channel of weight 1. It is no rank: many agree alike."""
+LIKELY = 2.0
+"""The same of the concepts of the nearest exemplars, which are less sure than words."""
 LANGUAGE = 0.5
 """What the language adds that a text's words give away."""
+SURE, SHARPNESS, NEAR_CONCEPTS = 0.3, 5.0, 3
+"""Below this cosine no exemplar says anything; a fifth less likeness than the nearest counts nothing."""
 CHUNK = 256
 """Entries indexed at once: a killed process loses no more work than that."""
 
@@ -100,6 +105,7 @@ class Index:
             self.catalogue.remember("owner", secrets.token_hex(8))
         owner = self.catalogue.meta("owner") if server else ""
         self.vectors = VectorStore(folder / "chroma", model=model, owner=owner, server=server)
+        self._exemplars: ExemplarVectors | None = None
         remembered = self.catalogue.meta("vectors")
         made_with = f"{model}@{server or 'embedded'}"
         lost = not server and not (folder / "generation").exists()
@@ -201,24 +207,30 @@ class Index:
         """
         wanted = wanted or Wanted()
         asked = frozenset(ops) | frozenset(named_operators(text))
+        vector = self.embedder.embed([text])[0]
         about, spoken = concepts_of(text), language_hints(text)
-        fused = reciprocal_ranks(self._channels(text, asked, about, wanted), {**weights, "concepts": 0.0})
+        near = self._near_concepts(vector)
+        fused = reciprocal_ranks(
+            self._channels(text, vector, asked, about | near.keys(), wanted), {**weights, "concepts": 0.0}
+        )
         rows = self.catalogue.rows([f.key for f in fused])
         hits = []
         for item in fused:
             if (row := rows.get(item.key)) is None:
                 continue
             agreed = agreement(about, row.concepts)
+            likely = max((share * agreement(frozenset({c}), row.concepts) for c, share in near.items()), default=0.0)
             told = row.fields.get("language") in spoken
-            score = item.score + (CONCEPTS * agreed + LANGUAGE * told) / (K + 1)
+            score = item.score + (CONCEPTS * agreed + LIKELY * likely + LANGUAGE * told) / (K + 1)
             ranks = {name: rank for name, rank in item.ranks.items() if name != "concepts"}
             hits.append(Hit(row.id, round(score, 6), ranks, row.fields, row.ops, round(agreed, 3)))
         hits.sort(key=lambda h: (-h.score, h.id))
         return diversified(hits[: max(30, 3 * limit)], score=lambda h: h.score, alike=_alike, limit=limit)
 
-    def _channels(self, text: str, ops: frozenset[str], about: frozenset[str], wanted: Wanted) -> dict[str, list[str]]:
+    def _channels(
+        self, text: str, vector: Vectors, ops: frozenset[str], about: frozenset[str], wanted: Wanted
+    ) -> dict[str, list[str]]:
         """Channel -> keys, best first; only what meets the conditions."""
-        vector = self.embedder.embed([text])[0]
         near = self._nearest(vector, wanted)
         rankings = {
             "description": near[:POOL],
@@ -233,6 +245,18 @@ class Index:
             rows = self.catalogue.rows(found)
             rankings["operators"] = sorted(found, key=lambda k: -overlap(ops, rows[k].ops))
         return rankings
+
+    def _near_concepts(self, vector: Vectors) -> dict[str, float]:
+        """The concepts whose exemplars are nearest -> how sure, 1 for the nearest."""
+        if self._exemplars is None:
+            self._exemplars = exemplar_vectors(self.embedder, self.folder / "exemplars.npz")
+        likeness = self._exemplars.vectors @ vector
+        best: dict[str, float] = {}
+        for concept, value in zip(self._exemplars.concepts, likeness, strict=True):
+            best[concept] = max(best.get(concept, 0.0), float(value))
+        ranked = sorted(best.items(), key=lambda item: -item[1])[:NEAR_CONCEPTS]
+        top = ranked[0][1]
+        return {c: max(0.0, 1.0 - (top - v) * SHARPNESS) for c, v in ranked if top >= SURE}
 
     def _nearest(self, vector: Vectors, wanted: Wanted) -> list[str]:
         """Keys of the nearest descriptions that meet the conditions, best first."""

@@ -86,7 +86,7 @@ dilate|morphology|Maxima over structuring elements|vision
 demosaic|Bayer to RGB|Colour reconstruction of sensor mosaics|vision
 optical-flow|Lucas-Kanade|Motion between frames in pyramids|vision
 stereo|semi-global matching|Disparities along eight paths|vision
-integral-image|summed area|Summed area of whole images by blocks|vision
+hilbert|space-filling curve|Order of points along a Hilbert curve|vision
 distance-transform|EDT|Exact distances to the nearest zero|vision
 connected|label components|Components by union-find|vision
 nbody|gravitational forces|All-pairs forces with softening|simulation
