@@ -13,7 +13,7 @@ from typing import Any
 from kernelwright.memory.documents import Document
 from kernelwright.memory.evidence import Evidence
 from kernelwright.memory.lexical import words
-from kernelwright.memory.recall import LibraryRecall, recorded
+from kernelwright.memory.recall import NO_OPERATOR, LibraryRecall, recorded
 from kernelwright.protocols import Recalled, TechniqueEvidence
 from kernelwright.records import Task, TaskFacts
 from kernelwright.records.technique import Technique
@@ -63,7 +63,7 @@ class Answers:
     @property
     def found_nothing(self) -> bool:
         """Whether a curator should look: nothing in common with any solution."""
-        return not any("no operator in common" not in r.reasons for r in self.solutions)
+        return not any(NO_OPERATOR not in r.reasons for r in self.solutions)
 
     def to_line(self, *, languages: Sequence[str], query: str = "") -> dict[str, Any]:
         """The recall as it is kept in recalls.jsonl."""
@@ -108,7 +108,7 @@ def answer(
     solutions = recall.recall(
         task, facts, languages=languages, bottleneck=bottleneck, exclude_same_task=exclude_same_task, limit=limit
     )
-    related = [r for r in solutions if "no operator in common" not in r.reasons][:SIMILAR]
+    related = [r for r in solutions if NO_OPERATOR not in r.reasons][:SIMILAR]
     families = tuple(dict.fromkeys([task.family, *(r.solution.family for r in related)]))
     told = evidence.similar(families, bottleneck=bottleneck, languages=languages)
     decisions = [DecisionAnswer(e, families, _precedents(e.technique, solutions)) for e in told[:limit]]

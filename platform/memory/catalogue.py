@@ -228,7 +228,15 @@ class Catalogue:
         marks = ", ".join("?" * len(keys))
         query = f"select key, signature, hash, text_hash, fields, ops, concepts from entries where key in ({marks})"
         return {
-            str(r[0]): Row(*map(str, r[:4]), json.loads(r[4]), frozenset(r[5].split()), frozenset(r[6].split()))
+            str(r[0]): Row(
+                key=str(r[0]),
+                signature=str(r[1]),
+                hash=str(r[2]),
+                text_hash=str(r[3]),
+                fields=json.loads(r[4]),
+                ops=frozenset(r[5].split()),
+                concepts=frozenset(r[6].split()),
+            )
             for r in self._db.execute(query, list(keys))
         }
 

@@ -132,7 +132,8 @@ PHRASES: dict[str, tuple[str, ...]] = {
         r"up to and including|carry (?:chain|dependency)|y\[i ?- ?1\]|recurrence",
     ),
     "reduce": (
-        r"row[ -]?sums?\b|column sum|sums? (?:along|over|of|each|the|every)|(?<!shuffle )(?<!all)reduc(?:e|tion)|rfactor",
+        r"row[ -]?sums?\b|column sum|sums? (?:along|over|of|each|the|every)|(?<!shuffle )(?<!all)reduc(?:e|tion)",
+        r"rfactor",
         r"collapsed over",
         r"mean (?:along|over|of) |(?:max|min)(?:imum)? (?:along|of each)|amax\b|global (?:average|mean)|tree the lanes",
         r"squeeze-and-excite|pooling to 1x1|totals? of each|row totals?|one (?:number|value|total) (?:per|a) row",

@@ -39,6 +39,8 @@ LEAST = 0.05
 """Solutions below this share nothing worth a mention with the task."""
 CHANNELS = {"structure": 3.0, "description": 1.0, "words": 0.5}
 """Weights of the ranks. A task's exported graph says more than any text about it, so structure leads."""
+NO_OPERATOR = "no operator in common"
+"""Said of a solution that shares family or words only."""
 RANKED_WHOLE = 300
 """Libraries up to this many entries are ranked whole; of larger ones, what the index puts forward."""
 FORWARD = 100
@@ -129,7 +131,7 @@ class LibraryRecall:
             if judged.score >= LEAST:
                 told = ("made for this very task", *judged.reasons) if same else judged.reasons
                 found[solution.id] = Recalled(solution, round(judged.score, 6), tuple(told), same)
-                broken[solution.id] = judged.broken
+                broken[solution.id] = judged.broken + (NO_OPERATOR in judged.reasons)
         ranked = sorted(found.values(), key=lambda r: (-r.score, r.solution.id))
         return _fused(ranked, hits, broken, limit=limit) if hits else ranked[:limit]
 
@@ -302,7 +304,7 @@ def _operators(query: _Query, solution: Solution) -> tuple[float, list[str]]:
         *(overlap(query.referenced, form) for form in forms),
     )
     shared = sorted(query.ops & aliases.union(*forms))
-    reasons = [f"operators in common: {', '.join(shared)}"] if shared else ["no operator in common"]
+    reasons = [f"operators in common: {', '.join(shared)}"] if shared else [NO_OPERATOR]
     return max(exported, NAMED_OPS * named), reasons
 
 

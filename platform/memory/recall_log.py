@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright.errors import WorkspaceError
+from kernelwright.memory.recall import NO_OPERATOR
 from kernelwright.records import Decision, RunSummary, Task
 from kernelwright.workspace import RunFolder, append_line
 
@@ -67,7 +68,7 @@ def misses(runs: Path, by_hand: Path) -> list[Miss]:
         in_run = file != by_hand
         for line in _lines(file):
             hits = line.get("found") or []
-            if any("no operator in common" not in (hit.get("reasons") or ()) for hit in hits):
+            if any(NO_OPERATOR not in (hit.get("reasons") or ()) for hit in hits):
                 continue
             task = str(line.get("task") or (_task_name(file.parent) if in_run else ""))
             found.append(
