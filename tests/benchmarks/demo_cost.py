@@ -18,6 +18,7 @@ from pathlib import Path
 
 MIB = 1 << 10
 """KiB to MiB."""
+WORKERS = "kernelwright.toolexec.workers"
 
 
 def tree(root: int) -> list[int]:
@@ -43,14 +44,29 @@ def pss_kib(pid: int) -> int:
     return 0
 
 
-def one(arguments: list[str]) -> tuple[float, int, int]:
-    """(wall seconds, peak KiB of all processes, exit status) of one demo."""
+def name_of(pid: int) -> str:
+    """What a process is, in a word."""
+    with contextlib.suppress(OSError):
+        words = Path("/proc", str(pid), "cmdline").read_text().split("\0")
+        if WORKERS in words:
+            return words[words.index(WORKERS) + 1] + " worker"
+        return Path(words[0]).name + (" (judge)" if "demo" in words else "")
+    return "gone"
+
+
+def one(arguments: list[str]) -> tuple[float, dict[str, list[int]], int]:
+    """(wall seconds, KiB of each process at the peak by what it is, exit status) of one demo."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "kernelwright", "demo", "--workspace", folder, *arguments]
-        began, peak = time.monotonic(), 0
+        began, peak, most = time.monotonic(), dict[str, list[int]](), 0
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while process.poll() is None:
-            peak = max(peak, sum(pss_kib(pid) for pid in tree(process.pid)))
+            now: dict[str, list[int]] = {}
+            for pid in tree(process.pid):
+                now.setdefault(name_of(pid), []).append(pss_kib(pid))
+            total = sum(map(sum, now.values()))
+            if total > most:
+                peak, most = now, total
             time.sleep(0.2)
         return time.monotonic() - began, peak, process.returncode
 
@@ -63,7 +79,11 @@ def main() -> None:
     given = parser.parse_args()
     for number in range(1, given.repeat + 1):
         wall_s, peak, status = one(given.arguments)
-        print(f"demo {number}: {wall_s:.1f} s, peak {peak / MIB:.0f} MiB over all processes, exit {status}", flush=True)
+        total = sum(map(sum, peak.values()))
+        print(f"demo {number}: {wall_s:.1f} s, peak {total / MIB:.0f} MiB over all processes, exit {status}")
+        for name, sizes in sorted(peak.items(), key=lambda item: -sum(item[1])):
+            each = " + ".join(f"{size / MIB:.0f}" for size in sorted(sizes, reverse=True))
+            print(f"    {name:20} {each}", flush=True)
 
 
 if __name__ == "__main__":
