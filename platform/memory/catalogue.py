@@ -10,7 +10,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,9 +87,16 @@ class Row:
     signature: str
     hash: str
     text_hash: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    language: str
+    told: str
+    """The fields as JSON: of the many rows that a search looks at, few are shown."""
     ops: frozenset[str] = frozenset()
     concepts: frozenset[str] = frozenset()
+
+    @property
+    def fields(self) -> Mapping[str, Any]:
+        """What the catalogue knows of it."""
+        return dict(json.loads(self.told))
 
     @property
     def id(self) -> str:
@@ -226,16 +233,18 @@ class Catalogue:
     def rows(self, keys: Sequence[str]) -> dict[str, Row]:
         """The entries with these keys."""
         marks = ", ".join("?" * len(keys))
-        query = f"select key, signature, hash, text_hash, fields, ops, concepts from entries where key in ({marks})"
+        columns = "key, signature, hash, text_hash, language, fields, ops, concepts"
+        query = f"select {columns} from entries where key in ({marks})"
         return {
             str(r[0]): Row(
                 key=str(r[0]),
                 signature=str(r[1]),
                 hash=str(r[2]),
                 text_hash=str(r[3]),
-                fields=json.loads(r[4]),
-                ops=frozenset(r[5].split()),
-                concepts=frozenset(r[6].split()),
+                language=str(r[4]),
+                told=str(r[5]),
+                ops=frozenset(r[6].split()),
+                concepts=frozenset(r[7].split()),
             )
             for r in self._db.execute(query, list(keys))
         }

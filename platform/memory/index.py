@@ -214,18 +214,21 @@ class Index:
             self._channels(text, vector, asked, about | near.keys(), wanted), {**weights, "concepts": 0.0}
         )
         rows = self.catalogue.rows([f.key for f in fused])
-        hits = []
+        scored = []
         for item in fused:
             if (row := rows.get(item.key)) is None:
                 continue
             agreed = agreement(about, row.concepts)
             likely = max((share * agreement(frozenset({c}), row.concepts) for c, share in near.items()), default=0.0)
-            told = row.fields.get("language") in spoken
+            told = row.language in spoken
             score = item.score + (CONCEPTS * agreed + LIKELY * likely + LANGUAGE * told) / (K + 1)
-            ranks = {name: rank for name, rank in item.ranks.items() if name != "concepts"}
+            scored.append((score, agreed, item.ranks, row))
+        scored.sort(key=lambda s: (-s[0], s[3].id))
+        hits = []
+        for score, agreed, found, row in scored[: max(30, 3 * limit)]:
+            ranks = {name: rank for name, rank in found.items() if name != "concepts"}
             hits.append(Hit(row.id, round(score, 6), ranks, row.fields, row.ops, round(agreed, 3)))
-        hits.sort(key=lambda h: (-h.score, h.id))
-        return diversified(hits[: max(30, 3 * limit)], score=lambda h: h.score, alike=_alike, limit=limit)
+        return diversified(hits, score=lambda h: h.score, alike=_alike, limit=limit)
 
     def _channels(
         self, text: str, vector: Vectors, ops: frozenset[str], about: frozenset[str], wanted: Wanted
