@@ -6,7 +6,7 @@ handed to a candidate's worker but input bytes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,9 +31,9 @@ from kernelwright.toolexec.precision import EPSILONS, Array, widen
 from kernelwright.toolexec.selection import selects_equal
 from kernelwright.toolexec.workers.arena import nbytes
 
-KEEP_BYTES = 256 << 20
-"""Cases kept in memory per session; beyond it they are made anew each time."""
-DRAWS_BYTES = 128 << 20
+KEEP_BYTES = 160 << 20
+"""Cases kept in memory at each workload; beyond it they are made anew each time."""
+DRAWS_BYTES = 64 << 20
 LARGE_BYTES = 32 << 20
 """Inputs and outputs above this: fewer families, since each case costs seconds; small workloads have them all."""
 LARGE_FAMILIES = ("as-is", *RELATIONS)
@@ -112,14 +112,17 @@ class CaseBook:
         return any(f.domain.non_finite == "propagate" for f in self.facts)
 
     def cases(self, families: Sequence[str], weights_seed: int | None, *, fresh: bool = False) -> list[Case]:
-        """One case of each family that can be drawn here.
+        """One case of each family that can be drawn here; see :meth:`each`."""
+        return list(self.each(families, weights_seed, fresh=fresh))
+
+    def each(self, families: Sequence[str], weights_seed: int | None, *, fresh: bool = False) -> Iterator[Case]:
+        """One case of each family that can be drawn here, made when it is asked for: large ones fill the memory.
 
         Args:
             families: which, of FAMILIES.
             weights_seed: the weight set that expected values are for; None is the module's own.
             fresh: make new ones even where some are kept.
         """
-        found = []
         if not (self.guards.input_families and self.guards.fresh_content):
             families = [FAMILIES[0] for _ in families]
         for family in families:
@@ -127,13 +130,12 @@ class CaseBook:
                 continue
             kept = self._kept.get((family, weights_seed), [])
             if kept and not fresh:
-                found.append(kept[int(self._rng.integers(len(kept)))])
+                yield kept[int(self._rng.integers(len(kept)))]
                 continue
             make = self._derive if family in RELATIONS else self._make
             case = make(family, weights_seed)
             if case is not None:
-                found.append(case)
-        return found
+                yield case
 
     def ask_relations(self) -> frozenset[str]:
         """Try every relation on the reference, here and under its own weights; remembered for all workloads."""

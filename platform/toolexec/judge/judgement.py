@@ -162,6 +162,11 @@ def rejected(
     return from_worker(failure, workload=workload, doing=doing, family=family)
 
 
+def shuffled(families: Sequence[str], rng: np.random.Generator) -> list[str]:
+    """In an order nobody can foresee."""
+    return [families[i] for i in rng.permutation(len(families))]
+
+
 def prove(bench: Bench, contestant: Contestant, families: Sequence[str], *, seed: int | None, fresh: bool) -> Tally:
     """Run correctness cases in an order nobody can foresee.
 
@@ -169,12 +174,11 @@ def prove(bench: Bench, contestant: Contestant, families: Sequence[str], *, seed
         Rejection: one is wrong.
     """
     tally = Tally()
-    cases = bench.book.cases(families, seed, fresh=fresh)
-    for i in bench.rng.permutation(len(cases)):
+    for case in bench.book.each(shuffled(families, bench.rng), seed, fresh=fresh):
         try:
-            run_case(contestant, cases[i], bench.book, bench.rng, tally)
+            run_case(contestant, case, bench.book, bench.rng, tally)
         except WorkerFailure as failure:
-            raise rejected(failure, contestant, bench.workload, family=cases[i].family) from failure
+            raise rejected(failure, contestant, bench.workload, family=case.family) from failure
     return tally
 
 
@@ -242,8 +246,7 @@ def measure(
     Raises:
         Rejection: it failed on the way.
     """
-    cases = bench.book.cases(families, None, fresh=thorough.fresh_cases)
-    pending = [cases[i] for i in bench.rng.permutation(len(cases))]
+    pending = bench.book.each(shuffled(families, bench.rng), None, fresh=thorough.fresh_cases)
     rounds = Rounds(contestant, baselines, checker=checker, book=bench.book, rng=bench.rng, tally=tally)
     samples = [c.expected for c in bench.book.cases(("as-is",), None)]
     rounds.closeness = [Closeness.of(e, bench.book.task.tolerance) for e in samples[0]]

@@ -78,7 +78,7 @@ def prove_baseline(name: str, baselines: BaselineSet, books: Mapping[str, CaseBo
     for workload, book in books.items():
         contestant = baselines.contestant(name, workload)
         try:
-            for case in book.cases(FAMILIES, None):
+            for case in book.each(FAMILIES, None):
                 run_case(contestant, case, book, rng, Tally())
         except (Rejection, WorkerFailure, BaselineFailed) as error:
             baselines.give_up(name, f"gives wrong results: {error}"[:300])
@@ -94,7 +94,7 @@ def time_baselines(
         return {}
     contestants = [baselines.contestant(n, book.workload) for n in names]
     rounds = Rounds(contestants[0], contestants[1:], checker=None, book=book, rng=rng, tally=Tally())
-    measured = rounds.run(PLAN, [])
+    measured = rounds.run(PLAN, iter(()))
     return {n: interval(measured.times(n)) for n in names}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -136,12 +136,12 @@ class Rounds:
         """
         run_case(self.candidate, case, self.book, self.rng, self.tally)
 
-    def run(self, plan: RoundPlan, pending: list[Case], *, clock: Callable[[], float] = time.monotonic) -> Measured:
+    def run(self, plan: RoundPlan, pending: Iterator[Case], *, clock: Callable[[], float] = time.monotonic) -> Measured:
         """Measure.
 
         Args:
             plan: how much.
-            pending: correctness cases to mix in at random places; emptied.
+            pending: correctness cases to mix in at random places; used up.
             clock: seconds.
 
         Raises:
@@ -161,13 +161,13 @@ class Rounds:
         while True:
             self._one_round(plan, measured, rounds, fastest, spot=self.rng.random() < chance)
             rounds += 1
-            if pending and self.rng.random() < 0.5:
-                self.check_case(pending.pop())
+            if self.rng.random() < 0.5 and (case := next(pending, None)) is not None:
+                self.check_case(case)
             logs = [measured.logs(self.candidate.name, b) for b in deciding]
             if plan.stop.enough(logs, rounds=rounds, elapsed_s=clock() - start):
                 break
-        while pending:
-            self.check_case(pending.pop())
+        for case in pending:
+            self.check_case(case)
         self._check_processor(len(measured.times(self.candidate.name)))
         measured.extra_threads = self.candidate.extra_threads()
         self._singles(plan, measured)

@@ -121,7 +121,7 @@ def measure(candidate_us: float, baselines_us: dict[str, float], plan: RoundPlan
     tally = Tally()
     rounds = Rounds(mine, others, checker=others[0], book=book, rng=np.random.default_rng(1), tally=tally)
     rounds.closeness = [Closeness.of(book.expect(book.draws[0])[0], book.task.tolerance)]
-    return rounds.run(plan, [], clock=clock), mine, others, log, tally, clock
+    return rounds.run(plan, iter(()), clock=clock), mine, others, log, tally, clock
 
 
 PLAN = RoundPlan(StopRule(min_rounds=10, max_rounds=20), sample_us=1000.0, spot_checks=3)
