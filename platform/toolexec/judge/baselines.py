@@ -153,6 +153,9 @@ class BaselineSet:
         """Note that a baseline is not measured, and end its process."""
         self.records[name] = Baseline(name=name, description=DESCRIPTIONS[name], not_measured=why)  # type: ignore[arg-type]
         self.stop(name)
+        ahead = self._ahead.pop(name, None)
+        if ahead is not None:
+            self._pool.release(ahead)
 
     def contestant(self, name: str, workload: str) -> Contestant:
         """A live contestant of a measured baseline, brought up where it is not.

@@ -31,8 +31,8 @@ from kernelwright.toolexec.precision import EPSILONS, Array, widen
 from kernelwright.toolexec.selection import selects_equal
 from kernelwright.toolexec.workers.arena import nbytes
 
-KEEP_BYTES = 160 << 20
-"""Cases kept in memory at each workload; beyond it they are made anew each time."""
+KEEP_BYTES = 64 << 20
+"""Cases kept in memory at each workload, the first one whatever its size; others are made anew each time."""
 DRAWS_BYTES = 64 << 20
 LARGE_BYTES = 32 << 20
 """Inputs and outputs above this: fewer families, since each case costs seconds; small workloads have them all."""
@@ -198,7 +198,7 @@ class CaseBook:
         return self._keep(case, weights_seed)
 
     def _keep(self, case: Case, weights_seed: int | None) -> Case:
-        if self._kept_bytes + case.nbytes <= KEEP_BYTES:
+        if not self._kept or self._kept_bytes + case.nbytes <= KEEP_BYTES:
             self._kept.setdefault((case.family, weights_seed), []).append(case)
             self._kept_bytes += case.nbytes
         return case

@@ -53,9 +53,9 @@ DEPTHS: dict[Depth, Thoroughness] = {
         random_weights=FAMILIES,
         repeats=2,
         fresh_cases=True,
-        plan=RoundPlan(StopRule(min_rounds=20, max_rounds=60, budget_s=5.0), 2000.0, 4, singles=15),
+        plan=RoundPlan(StopRule(min_rounds=20, max_rounds=60, budget_s=4.0), 2000.0, 4, singles=15),
         timeout_factor=3.0,
         processes=5,
-        again=RoundPlan(StopRule(min_rounds=12, max_rounds=40, budget_s=1.5), 4000.0, 1),
+        again=RoundPlan(StopRule(min_rounds=10, max_rounds=30, budget_s=1.0), 4000.0, 1),
     ),
 }
