@@ -22,7 +22,7 @@ from kernelwright.cli.output import (
 )
 
 DEMO_TASK = "box_blur_3x3"
-DEMO_BUDGET_S = 75.0
+DEMO_BUDGET_S = 45.0
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 

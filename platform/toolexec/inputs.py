@@ -227,13 +227,13 @@ class Mixer:
     between draws, jointly for inputs with the same number of rows; opaque inputs are one of the draws.
 
     Args:
-        draws: draws of get_inputs(), at least one.
+        draws: draws of get_inputs(), at least one; not copied, so leave them as they are.
         facts: the inputs, in order.
         rng: source of randomness.
     """
 
     def __init__(self, draws: Sequence[Sequence[Array]], facts: Sequence[InputFacts], rng: np.random.Generator) -> None:
-        self._draws = [[np.array(a, order="C") for a in draw] for draw in draws]
+        self._draws = [[np.ascontiguousarray(a) for a in draw] for draw in draws]
         self._facts = facts
         self._rng = rng
 

@@ -83,6 +83,15 @@ def memory_gib() -> float:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
 
 
+def available_gib() -> float:
+    """Memory that can be taken without swapping; 0 where the system does not say."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) / 2**20
+    return 0.0
+
+
 def cache_bytes() -> dict[str, int]:
     """``L1``, ``L2``, ``L3`` -> bytes of the data cache that one core sees; missing levels are left out."""
     found: dict[str, int] = {}

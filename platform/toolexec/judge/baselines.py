@@ -115,9 +115,12 @@ class BaselineSet:
         return names
 
     def start_ahead(self, names: Sequence[str]) -> None:
-        """Start the torch processes of some now, so that they import torch while other things happen."""
+        """Start the torch processes of some now, so that they import torch while other things happen.
+
+        Few modules have a oneDNN form, and whether this one has is not known yet: it waits.
+        """
         for name in names:
-            if name in TORCH_BASELINES and self._possible(name) and name not in self._ahead:
+            if name in TORCH_BASELINES[:3] and self._possible(name) and name not in self._ahead:
                 self._ahead[name] = self._torch_worker(name)
 
     def build_all(

@@ -12,7 +12,7 @@ import numpy as np
 
 from kernelwright.protocols import Progress
 from kernelwright.records import Interval, Task
-from kernelwright.toolexec.devices.cpu import measuring_cores
+from kernelwright.toolexec.devices.cpu import available_gib, measuring_cores
 from kernelwright.toolexec.judge.baselines import BaselineSet
 from kernelwright.toolexec.judge.cases import CaseBook, Tally
 from kernelwright.toolexec.judge.contestant import BaselineFailed
@@ -25,6 +25,8 @@ from kernelwright.toolexec.statistics import StopRule, interval
 
 PLAN = RoundPlan(StopRule(min_rounds=8, max_rounds=20, budget_s=2.0, width=0.03, check_every=4), 1000.0, 0)
 FAMILIES = ("as-is", "outlier")
+ROOM_GIB = 4.0
+"""With less memory to spare, all but the best baseline end; a confirmation brings them up again, which takes longer."""
 
 
 def open_baselines(
@@ -38,7 +40,7 @@ def open_baselines(
     progress: Progress,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> None:
-    """Build, prove and time all baselines, record them, keep only the best one running.
+    """Build, prove and time all baselines, and record them. They stay up, standing still, where memory allows.
 
     Args:
         task: the task.
@@ -63,7 +65,7 @@ def open_baselines(
     best = min(names, key=lambda n: mean_log(times[n], weights)) if names else ""
     for name in names:
         baselines.record(name, times[name], best=name == best)
-        if name != best:
+        if name != best and available_gib() < ROOM_GIB:
             baselines.stop(name)
     for name in baselines.wanted():
         progress("baseline", baselines.records[name].to_json())
