@@ -16,6 +16,7 @@ from kernelwright.protocols import JudgeSettings, Progress
 from kernelwright.records import Task
 from kernelwright.toolexec.devices import device
 from kernelwright.toolexec.guards import ALL, Guards
+from kernelwright.toolexec.heap import give_large_blocks_back
 from kernelwright.toolexec.judge.device_lock import DeviceLock
 from kernelwright.toolexec.sandbox.tiers import require
 from kernelwright.toolexec.session import Session
@@ -41,6 +42,7 @@ class LocalExecutor:
         here = place.availability()
         if not here.ok:
             raise MissingTool(f"the device {settings.device} is not here: {here.detail}")
+        give_large_blocks_back()
         lock = DeviceLock(lock_path(settings.device))
         session = Session(task, settings, place, lock=lock, progress=progress, guards=self._guards)
         try:
