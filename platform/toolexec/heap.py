@@ -21,8 +21,8 @@ def _call(name: str, *arguments: int) -> None:
 def give_large_blocks_back() -> None:
     """From now on blocks above LARGE_BYTES come from the system and return to it when they are freed.
 
-    By default glibc raises that border to the largest block freed so far, and arrays of many megabytes leave a heap full
-    of holes. The price, page faults on every large array, is paid by the judge alone: nothing in it is timed.
+    By default glibc raises that border to the largest block freed so far, and arrays of many megabytes leave a heap
+    full of holes. The price, page faults on every large array, is paid by the judge alone: nothing in it is timed.
     """
     _call("mallopt", M_MMAP_THRESHOLD, LARGE_BYTES)
 

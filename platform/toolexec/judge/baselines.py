@@ -115,12 +115,14 @@ class BaselineSet:
         return names
 
     def start_ahead(self, names: Sequence[str]) -> None:
-        """Start the torch processes of some now, so that they import torch while other things happen.
+        """Start torch processes now, so that they import torch while other things happen.
 
-        Few modules have a oneDNN form, and whether this one has is not known yet: it waits.
+        The slow compilers' where there are some: eager waits for these anyway, and takes no memory while they need most.
+        Few modules have a oneDNN form, and whether this one has is not known yet.
         """
-        for name in names:
-            if name in TORCH_BASELINES[:3] and self._possible(name) and name not in self._ahead:
+        slow = [n for n in names if n in ("compile", "compile-max") and self._possible(n)]
+        for name in slow or [n for n in names if n == "eager"]:
+            if name not in self._ahead:
                 self._ahead[name] = self._torch_worker(name)
 
     def build_all(
