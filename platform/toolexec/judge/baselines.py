@@ -117,7 +117,7 @@ class BaselineSet:
     def start_ahead(self, names: Sequence[str]) -> None:
         """Start torch processes now, so that they import torch while other things happen.
 
-        The slow compilers' where there are some: eager waits for these anyway, and takes no memory while they need most.
+        The slow compilers' where there are some: eager waits for these anyway, and needs no memory while they do.
         Few modules have a oneDNN form, and whether this one has is not known yet.
         """
         slow = [n for n in names if n in ("compile", "compile-max") and self._possible(n)]
