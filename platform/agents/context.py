@@ -121,10 +121,14 @@ class RunContext:
         return max(0, self.config.budget.measurements - self.summary.measurements)
 
     def ending(self) -> str:
-        """Why the run has to end now; "" when it may go on."""
+        """Why the run has to end now; "" when it may go on.
+
+        Where the baselines took all the time there is, the first candidate is judged all the same, untuned: a run that
+        ends with nothing has wasted the time as well.
+        """
         if self.stop.is_set():
             return "interrupted"
-        if self.left_s <= self.reserve_s:
+        if self.left_s <= self.reserve_s and self.summary.candidates:
             return "budget: time"
         if self.left_measurements <= 0:
             return "budget: measurements"

@@ -63,7 +63,7 @@ def _tune(context: RunContext, candidate: Candidate) -> Candidate:
     """The candidate at the best tunables that the budget finds."""
     search = context.config.search
     measurements = min(search.tune_measurements, context.left_measurements)
-    seconds = min(search.tune_seconds, context.left_s)
+    seconds = min(search.tune_seconds, context.left_s - context.reserve_s)
     if measurements == 0 or seconds <= 0 or context.ending():
         return candidate
 

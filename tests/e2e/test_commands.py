@@ -112,3 +112,10 @@ def test_doctor_names_every_language(workspace_folder):
     names = {finding["name"] for finding in said.json["findings"]}
     assert {"language cpp", "language halide", "language torch", "device cpu"} <= names
     assert json.dumps(said.json)
+
+
+def test_one_candidate_is_judged_however_short_the_time(tmp_path):
+    said = kernelwright("optimize", small_task(tmp_path), "--budget", "0.1", "--json", *QUICK, workspace=tmp_path / "w")
+    summary = said.json["summary"]
+    assert summary["candidates"] == 1, said.err
+    assert summary["reason"] == "budget: time"
