@@ -287,11 +287,10 @@ def finish(outcome: Outcome, name: str, checker: Contestant | None, guards: Guar
         outcome.deferred_us = measured.deferred_us(name, checker.name)
         measured.samples[name] = [s and s + outcome.deferred_us for s in measured.samples[name]]
     if measured.singles and guards.single_call_agrees:
-        looped = float(np.median(measured.times(name)))
-        usual = looped - float(np.median(measured.times(checker.name)))
+        looped, usual = (float(np.median(measured.times(n))) for n in (name, checker.name))
         # The quick ones of each: a busy machine makes some calls slow, carried work makes all of them slow.
         mine, theirs = (float(np.percentile(measured.singles[n], 20)) for n in (name, checker.name))
-        extra = mine - theirs - usual
+        extra = (mine - looped) - max(0.0, theirs - usual)
         if extra > max(SINGLE_SLACK_US, looped):
             message = (
                 f"calls on their own take {extra:.0f} us more than looped ones ({looped:.1f} us) do, "
