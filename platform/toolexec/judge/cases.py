@@ -31,7 +31,7 @@ from kernelwright.toolexec.precision import EPSILONS, Array, widen
 from kernelwright.toolexec.selection import selects_equal
 from kernelwright.toolexec.workers.arena import nbytes
 
-KEEP_BYTES = 32 << 20
+KEEP_BYTES = 48 << 20
 """Cases kept in memory at each workload, the first one whatever its size; others are made anew each time."""
 DRAWS_BYTES = 64 << 20
 LARGE_BYTES = 32 << 20
