@@ -11,9 +11,11 @@ import itertools
 import logging
 import math
 import random
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 from kernelwright.protocols import TuningBudget
@@ -106,6 +108,8 @@ class OptunaTuner:
             clock: seconds; replaced in tests.
         """
         self._clock = clock
+        # Importing it takes a fifth of a second, which passes unseen while a session waits for its compilers.
+        threading.Thread(target=import_module, args=("optuna",), name="import-optuna").start()
 
     def tune(
         self,
