@@ -3,7 +3,6 @@
 Run all of it: ``pytest tests/toolexec/test_noise.py --full -s``. By default a twentieth of the trials runs.
 """
 
-import math
 import os
 import subprocess
 import sys
@@ -85,7 +84,7 @@ def test_a_kernel_compared_with_itself_is_not_faster(request, quiet_session):
         f"{sum(r.shown for r in found)} show any, {count - len(found)} unstable; "
         f"largest deviation {100 * off[-1]:.2f} %"
     )
-    assert len(found) >= 0.5 * count  # UNSTABLE is a right answer on a machine whose speed drifts
+    assert len(found) >= 0.9 * count
     assert len(claims) <= max(1, 3 * count // 400)
 
 
@@ -94,7 +93,4 @@ def test_a_slowdown_of_three_percent_is_seen(request, quiet_session):
     found = ratios(quiet_session, working(round(1.03 * STEPS)), working(STEPS), count)
     seen = [r for r in found if r.high < 1]
     print(f"\n{count} comparisons with a kernel 3 % slower: {len(seen)} show that it is slower")
-    # A twentieth of the trials must leave room for chance: three standard deviations below 95 %.
-    room = 0 if request.config.getoption("--full") else 3 * math.sqrt(0.95 * 0.05 * len(found))
-    assert len(found) >= 0.5 * count
-    assert len(seen) >= 0.95 * len(found) - room
+    assert len(seen) >= 0.95 * count
