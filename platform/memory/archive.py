@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from kernelwright.errors import LibraryError
 from kernelwright.memory import yaml_text
-from kernelwright.memory.curation import replace_text, user_shelf
+from kernelwright.memory.curation import user_shelf
 from kernelwright.memory.library import Library
 from kernelwright.memory.solution_files import SOLUTION_FILE, load_solution
 from kernelwright.records import ReviewState, Solution
@@ -139,7 +139,7 @@ def _as_proposal(folder: Path, solution: Solution, file: Path) -> None:
     told = f"imported from {file.name}; there {was.state}" + (f" by {was.reviewer}" if was.reviewer else "")
     head = folder / SOLUTION_FILE
     block = {"state": ReviewState.PROPOSED.value, "reason": f"{told}: {was.reason}" if was.reason else told}
-    replace_text(head, yaml_text.set_value(yaml_text.read_text(head), ("review",), block))
+    yaml_text.replace_text(head, yaml_text.set_value(yaml_text.read_text(head), ("review",), block))
 
 
 def _place(folders: list[Path], shelf: Path) -> None:

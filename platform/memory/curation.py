@@ -50,7 +50,7 @@ def review(library: Library, id: str, state: ReviewState, *, reviewer: str, reas
     file = folder / SOLUTION_FILE
     day = datetime.now(UTC).date().isoformat()
     block = {"state": state.value, "reviewer": reviewer.strip(), "reason": f"{reason.strip()} ({day})"}
-    replace_text(file, yaml_text.set_value(yaml_text.read_text(file), ("review",), block))
+    yaml_text.replace_text(file, yaml_text.set_value(yaml_text.read_text(file), ("review",), block))
     return library.get(id)
 
 
@@ -100,19 +100,3 @@ def user_shelf(library: Library) -> Path:
     if found is None:
         raise LibraryError("there is no user's shelf")
     return found
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all.
-
-    Raises:
-        LibraryError: the disk refuses.
-    """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        os.replace(part, path)
-    except OSError as error:
-        raise LibraryError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)

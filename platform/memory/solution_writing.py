@@ -198,15 +198,4 @@ def write_measured(folder: Path, numbers: Mapping[str, RungNumbers], environment
             text = yaml_text.set_value(text, ("rungs", position, *keys), value)
     if whole:
         text = yaml_text.set_value(text, ("measured_on",), machine)
-    _replace_text(folder / DECISIONS_FILE, text)
-
-
-def _replace_text(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        os.replace(part, path)
-    except OSError as error:
-        raise LibraryError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)
+    yaml_text.replace_text(folder / DECISIONS_FILE, text)

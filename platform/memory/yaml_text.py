@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import logging
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -231,3 +232,19 @@ def _last_line(node: yaml.Node, lines: Sequence[str]) -> int:
         tail = node.value[-1]
         return _last_line(tail[1] if isinstance(tail, tuple) else tail, lines)
     return int(node.end_mark.line)
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all.
+
+    Raises:
+        LibraryError: the disk refuses.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        os.replace(part, path)
+    except OSError as error:
+        raise LibraryError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        part.unlink(missing_ok=True)
