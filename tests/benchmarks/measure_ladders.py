@@ -13,13 +13,10 @@ import sys
 from pathlib import Path
 
 from kernelwright import wiring
-from kernelwright.agents.adaptation import adapt, bind
 from kernelwright.config import load_config
-from kernelwright.memory.measuring import LadderReport, verify, write_back
+from kernelwright.memory.measuring import LadderReport, write_back
 from kernelwright.memory.solution_files import load_solution
-from kernelwright.protocols import EvaluationSession
-from kernelwright.records import Candidate, Depth, Entry, Rung, Task
-from kernelwright.search.schedule_space import PipelineSpace
+from kernelwright.records import Depth
 from kernelwright.workspace import Workspace
 
 
@@ -28,22 +25,7 @@ def measure(folder: Path, depth: Depth, workspace: Workspace, baselines: str) ->
     solution = load_solution(folder, origin="shipped")
     task = wiring.find_task(workspace, solution.task)
     config = load_config(overrides=[f"judge.baselines=[{baselines}]"] if baselines else [])
-    sessions: list[EvaluationSession] = []
-
-    def open_session(task: Task) -> EvaluationSession:
-        sessions.append(wiring.open_session(workspace, task, config))
-        return sessions[-1]
-
-    def candidate_of(rung: Rung) -> Candidate | None:
-        facts = sessions[-1].facts
-        if solution.entry is not Entry.PIPELINE:
-            binding = bind(solution, facts)
-            return adapt(rung, binding) if binding.fits else None
-        space = PipelineSpace()
-        start = space.start(facts)
-        return space.apply(start, rung.decision.directives) if start is not None else None
-
-    return verify(solution, task, open_session, depth=depth, candidate_of=candidate_of)
+    return wiring.verify_solution(workspace, solution, task, config, depth=depth)
 
 
 def show(report: LadderReport) -> None:
