@@ -268,6 +268,8 @@ class Workspace:
         self.library = root / "library" / "solutions"
         self.recalls_file = root / "library" / "recalls.jsonl"
         self.verifications_file = root / "library" / "verifications.jsonl"
+        self.prompts = root / "prompts"
+        self.lessons = root / "prompts" / "lessons"
         self.index = root / "index"
         self.cache = root / "cache"
 

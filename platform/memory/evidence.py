@@ -46,6 +46,8 @@ class Observation:
     child: str
     """Candidate id, by which a run's decision and its copy in the library are told to be one."""
     parent: str | None = None
+    source: str = ""
+    """``run:<run>/<decision id>`` or ``solution:<id>#<rung, from 0>``."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +113,8 @@ class Evidence:
         self._refresh()
         seen: dict[tuple[str, str, str | None], None] = {}
         found: list[Observation] = []
-        for run in self._runs.values():
-            here = list(_observed(run))
+        for name, run in self._runs.items():
+            here = list(_observed(run, name))
             seen.update(dict.fromkeys((o.technique, o.child, o.parent) for o in here))
             found += here
         for solution in self._library.solutions:
@@ -296,8 +298,8 @@ def _parsed(data: bytes, path: Path) -> Iterator[dict[str, Any]]:
             yield value
 
 
-def _observed(run: _Run) -> Iterator[Observation]:
-    for decision in run.decisions.values():
+def _observed(run: _Run, name: str) -> Iterator[Observation]:
+    for id, decision in run.decisions.items():
         child = decision["child"]
         judgement = run.judged.get(child or "", _Judgement())
         if not judgement.depth:
@@ -315,11 +317,12 @@ def _observed(run: _Run) -> Iterator[Observation]:
             gain=Ratio.model_validate(decision["measured"]) if passed else None,
             child=child,
             parent=decision["parent"],
+            source=f"run:{name}/{id}",
         )
 
 
 def _measured(solution: Solution) -> Iterator[Observation]:
-    for rung in solution.rungs:
+    for number, rung in enumerate(solution.rungs):
         decision = rung.decision
         if decision.measured is None or not rung.latency_us or rung.environment is None:
             continue
@@ -333,6 +336,7 @@ def _measured(solution: Solution) -> Iterator[Observation]:
             gain=decision.measured,
             child=rung.candidate.id,
             parent=decision.parent,
+            source=f"solution:{solution.id}#{number}",
         )
 
 

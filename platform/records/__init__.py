@@ -18,8 +18,19 @@ from kernelwright.records.evaluation import (
 )
 from kernelwright.records.facts import ArgumentFacts, OperationFacts, TaskFacts, WorkloadFacts
 from kernelwright.records.hardware import Figure, Hardware, Variant
+from kernelwright.records.kernel_facts import KernelFacts
+from kernelwright.records.lesson import (
+    Lesson,
+    LessonChange,
+    LessonEffect,
+    LessonEvidence,
+    LessonScope,
+    LessonState,
+    lesson_set_hash,
+)
 from kernelwright.records.pipeline import Func, FuncUpdate, LoopDim, Pipeline, PipelineBuffer
 from kernelwright.records.profile import Profile
+from kernelwright.records.prompt_version import LessonDraw, PromptEvent, PromptScore, PromptVersion
 from kernelwright.records.record import Record, content_hash
 from kernelwright.records.run import RunEvent, RunSummary
 from kernelwright.records.solution import Provenance, Review, Rung, Solution
@@ -59,15 +70,26 @@ __all__ = [
     "FuncUpdate",
     "Hardware",
     "InputSpec",
+    "KernelFacts",
     "Interval",
     "KernelPolicy",
     "LanguageName",
+    "Lesson",
+    "LessonChange",
+    "LessonDraw",
+    "LessonEffect",
+    "LessonEvidence",
+    "LessonScope",
+    "LessonState",
     "Level",
     "LoopDim",
     "OperationFacts",
     "Pipeline",
     "PipelineBuffer",
     "Profile",
+    "PromptEvent",
+    "PromptScore",
+    "PromptVersion",
     "Provenance",
     "Ratio",
     "Record",
@@ -94,4 +116,5 @@ __all__ = [
     "WorkloadFacts",
     "WorkloadResult",
     "content_hash",
+    "lesson_set_hash",
 ]

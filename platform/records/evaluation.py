@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from pydantic import Field, model_validator
 
 from kernelwright.records.environment import Environment
+from kernelwright.records.kernel_facts import KernelFacts
 from kernelwright.records.record import Record
 from kernelwright.records.status import Depth, Level, Status
 
@@ -108,6 +109,8 @@ class Evaluation(Record):
     """Wall time of correctness and timing together."""
     own_s: float = 0.0
     """kernelwright's own time: neither building nor waiting for workers."""
+    kernels: tuple[KernelFacts, ...] = ()
+    """Static facts of each GPU kernel; () where none was compiled."""
     static_notes: tuple[str, ...] = ()
     """Findings of the static scan and of policies; advice, never the gate."""
     environment: Environment
