@@ -26,6 +26,7 @@ from kernelwright.records.lesson import (
     LessonEvidence,
     LessonScope,
     LessonState,
+    LessonTrial,
     lesson_set_hash,
 )
 from kernelwright.records.pipeline import Func, FuncUpdate, LoopDim, Pipeline, PipelineBuffer
@@ -35,6 +36,15 @@ from kernelwright.records.record import Record, content_hash
 from kernelwright.records.run import RunEvent, RunSummary
 from kernelwright.records.solution import Provenance, Review, Rung, Solution
 from kernelwright.records.status import Depth, DeviceKind, Entry, LanguageName, Level, ReviewState, Status
+from kernelwright.records.suite import (
+    KernelBenchSelection,
+    SampleTimes,
+    SuiteDefinition,
+    SuitePlan,
+    SuiteRow,
+    SuiteTask,
+    TaskEntry,
+)
 from kernelwright.records.task import (
     Domain,
     InputSpec,
@@ -70,6 +80,7 @@ __all__ = [
     "FuncUpdate",
     "Hardware",
     "InputSpec",
+    "KernelBenchSelection",
     "KernelFacts",
     "Interval",
     "KernelPolicy",
@@ -81,6 +92,7 @@ __all__ = [
     "LessonEvidence",
     "LessonScope",
     "LessonState",
+    "LessonTrial",
     "Level",
     "LoopDim",
     "OperationFacts",
@@ -99,12 +111,18 @@ __all__ = [
     "RunEvent",
     "RunSummary",
     "Rung",
+    "SampleTimes",
     "Solution",
     "SourceFile",
     "StartKernel",
     "Status",
     "Step",
+    "SuiteDefinition",
+    "SuitePlan",
+    "SuiteRow",
+    "SuiteTask",
     "Task",
+    "TaskEntry",
     "TaskFacts",
     "Technique",
     "TolerancePolicy",

@@ -7,10 +7,11 @@ sentence helps in the prompt (draws that left it out at random).
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from kernelwright.records.evaluation import Ratio
 from kernelwright.records.record import Record, content_hash
 
 
@@ -45,14 +46,30 @@ class LessonScope(Record):
         return sum(bool(getattr(self, name)) for name in type(self).model_fields)
 
 
+class LessonTrial(Record):
+    """A decision that speaks for or against a lesson, with its numbers; kept so that they travel with the lesson."""
+
+    source: str
+    """``run:<run>/<decision>`` or ``solution:<id>#<rung, from 0>``."""
+    side: Literal["supporting", "contradicting", "neutral"]
+    """``neutral``: its interval holds 1, no difference was shown."""
+    family: str = ""
+    bottleneck: str = ""
+    language: str = ""
+    device: str = ""
+    over: Literal["parent", "baseline"] = "parent"
+    """``parent``: what the step bought; ``baseline``: what the whole kernel bought over the best baseline."""
+    gain: Ratio | None = None
+    """None: the judge refused the child."""
+    child: str = ""
+    """Candidate id, by which a run's decision and its copy in the library are told to be one."""
+
+
 class LessonEvidence(Record):
     """What decisions say about the technique; counted, never claimed."""
 
-    supporting: tuple[str, ...] = ()
-    """Sources of decisions: ``run:<run>/<decision>`` or ``solution:<id>#<rung>``."""
-    contradicting: tuple[str, ...] = ()
-    neutral: tuple[str, ...] = ()
-    """Decisions whose interval holds 1: no difference shown."""
+    trials: tuple[LessonTrial, ...] = ()
+    """Newest first."""
     n: int = Field(default=0, ge=0)
     """Decisions with a measured gain."""
     failures: int = Field(default=0, ge=0)
@@ -62,9 +79,24 @@ class LessonEvidence(Record):
     low: float | None = None
     high: float | None = None
     over: str = "parent"
-    """``parent``: what the step bought; ``baseline``: what the whole kernel bought over the best baseline."""
+    """What the gains are over: see :class:`LessonTrial`; the two are never mixed."""
     newest: str = ""
     """ISO date of the newest decision; "" when unknown."""
+
+    @property
+    def supporting(self) -> tuple[str, ...]:
+        """Sources of the decisions for it."""
+        return tuple(t.source for t in self.trials if t.side == "supporting")
+
+    @property
+    def contradicting(self) -> tuple[str, ...]:
+        """Sources of the decisions against it."""
+        return tuple(t.source for t in self.trials if t.side == "contradicting")
+
+    @property
+    def neutral(self) -> tuple[str, ...]:
+        """Sources of the decisions that show nothing."""
+        return tuple(t.source for t in self.trials if t.side == "neutral")
 
 
 class LessonEffect(Record):

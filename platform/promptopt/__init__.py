@@ -1,0 +1,1 @@
+"""promptopt: lessons with evidence, distillation, prompt versions and their optimization. The README says how."""

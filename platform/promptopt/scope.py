@@ -1,0 +1,48 @@
+"""What a task looks like to a lesson, and whether a lesson's scope fits it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernelwright.records import LessonScope
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What is known where a prompt is built. An empty field is unknown and fits no condition on it."""
+
+    family: str = ""
+    device: str = ""
+    """Kind: cpu, cuda, emulated, none."""
+    architecture: str = ""
+    languages: tuple[str, ...] = ()
+    """Those that candidates may be written in."""
+    dtypes: tuple[str, ...] = ()
+    bottleneck: str = ""
+    toolchains: tuple[str, ...] = ()
+    """Compilers and frameworks with their versions, e.g. ``g++ 12.2.0``."""
+
+
+def fits(scope: LessonScope, situation: Situation) -> bool:
+    """True when every list of the scope that says something holds here."""
+    return (
+        _holds(scope.families, (situation.family,))
+        and _holds(scope.bottlenecks, (situation.bottleneck,))
+        and _holds(scope.languages, situation.languages)
+        and _holds(scope.devices, (situation.device,))
+        and _holds(scope.dtypes, situation.dtypes)
+        and _holds(scope.architectures, (situation.architecture,))
+        and (not scope.toolchains or any(t.startswith(w) for w in scope.toolchains for t in situation.toolchains))
+    )
+
+
+def overlap(one: LessonScope, other: LessonScope) -> bool:
+    """True when some task could lie in both scopes."""
+    return all(
+        not mine or not theirs or set(mine) & set(theirs)
+        for mine, theirs in ((getattr(one, name), getattr(other, name)) for name in LessonScope.model_fields)
+    )
+
+
+def _holds(wanted: tuple[str, ...], here: tuple[str, ...]) -> bool:
+    return not wanted or any(value in wanted for value in here)

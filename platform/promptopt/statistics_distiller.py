@@ -1,0 +1,92 @@
+"""Lessons from statistics alone: technique x family x bottleneck, without a model.
+
+A cell that decisions speak for becomes advice, one that they speak against a warning; cells of one technique and
+bottleneck that agree become one lesson, whose scope names the families it was seen in and no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kernelwright.memory.evidence import Observation
+from kernelwright.promptopt.counting import counted, side
+from kernelwright.records import Lesson, LessonScope, Technique
+
+ORIGIN = "distiller:statistics"
+BOUND_BY = {
+    "memory": "memory traffic limits it",
+    "compute": "arithmetic limits it",
+    "latency": "chains of dependent steps limit it",
+    "overhead": "launches and bookkeeping limit it",
+    "parallelism": "too little work runs at once",
+}
+"""The words of ``Decision.bottleneck`` in a sentence."""
+
+
+def distilled(observations: Iterable[Observation], techniques: Sequence[Technique] = ()) -> list[Lesson]:
+    """A proposed lesson for each technique and bottleneck that decisions take a side on, most decisions first.
+
+    Args:
+        observations: of ``memory/evidence.py``.
+        techniques: pages whose titles explain the short names.
+    """
+    pages = {name: page for page in techniques for name in page.names}
+    agreed: dict[tuple[str, str, bool], list[Observation]] = {}
+    for (technique, bottleneck, _), items in _cells(observations).items():
+        direction = _direction(items)
+        if direction is not None:
+            agreed.setdefault((technique, bottleneck, direction), []).extend(items)
+    lessons = [_lesson(key, items, pages.get(key[0])) for key, items in agreed.items()]
+    return sorted(lessons, key=lambda x: (-x.evidence.n - x.evidence.failures, x.id))
+
+
+def _cells(observations: Iterable[Observation]) -> dict[tuple[str, str, str], list[Observation]]:
+    cells: dict[tuple[str, str, str], list[Observation]] = {}
+    for item in observations:
+        cells.setdefault((item.technique, item.bottleneck, item.family), []).append(item)
+    return cells
+
+
+def _direction(items: Sequence[Observation]) -> bool | None:
+    """False: decisions speak for it, True: against it, None: they do not say."""
+    steps = [o for o in items if o.gain is None or o.over == "parent"]
+    said = [side(o, warns=False) for o in (steps if any(o.gain for o in steps) else items)]
+    pro, con = said.count("supporting"), said.count("contradicting")
+    return None if pro == con else con > pro
+
+
+def _lesson(key: tuple[str, str, bool], items: Sequence[Observation], page: Technique | None) -> Lesson:
+    technique, bottleneck, warns = key
+    scope = LessonScope(
+        families=_named(o.family for o in items),
+        devices=_named(o.device for o in items),
+        languages=_named(o.language for o in items),
+        bottlenecks=(bottleneck,) if bottleneck else (),
+    )
+    kind = "parent" if any(o.gain and o.over == "parent" for o in items) else "baseline"
+    evidence = counted([o for o in items if o.over == kind or o.gain is None], warns=warns)
+    said = f"{technique} ({page.title[0].lower()}{page.title[1:]})" if page else technique
+    work = " or ".join(scope.families)
+    when = f"{'an' if work[:1] in 'aeiou' else 'a'} {work} kernel is made faster"
+    when += f" and {BOUND_BY[bottleneck]}" if bottleneck in BOUND_BY else ""
+    words = {"avoid": f"{said}; {_troubles(evidence.failures, evidence.n)}"} if warns else {"do": f"try {said}"}
+    middle = "not-for" if warns else "for"
+    return Lesson(
+        id=f"{technique}-{middle}-{bottleneck or 'anything'}".lower().replace("_", "-")[:80],
+        when=when,
+        technique=technique,
+        scope=scope,
+        evidence=evidence,
+        origin=ORIGIN,
+        **words,
+    )
+
+
+def _troubles(failures: int, slower: int) -> str:
+    if failures and slower:
+        return "it was refused by the judge or slower"
+    return "what came of it was refused by the judge" if failures else "it was slower"
+
+
+def _named(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({v for v in values if v}))
