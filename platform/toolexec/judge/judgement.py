@@ -6,7 +6,6 @@ Owns the order of these steps and the candidate's processes. The verdict over al
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,8 +17,9 @@ import numpy as np
 
 from kernelwright.protocols import JudgeSettings, Progress
 from kernelwright.records import Candidate, Entry, Failure, Status
-from kernelwright.toolexec.devices.cpu import judge_cores, measuring_cores
+from kernelwright.toolexec.devices.cpu import measuring_cores
 from kernelwright.toolexec.guards import Guards
+from kernelwright.toolexec.judge.attention import attentive
 from kernelwright.toolexec.judge.cases import CaseBook, Tally
 from kernelwright.toolexec.judge.contestant import Contestant
 from kernelwright.toolexec.judge.depths import Thoroughness
@@ -253,25 +253,12 @@ def measure(
     bench.pool.settle()
     everyone = {c.worker.pid: c.worker for c in [contestant, *baselines, *([checker] if checker else [])]}
     try:
-        with bench.lock.held(bench.progress), pinned(bench.settings.threads):
+        with bench.lock.held(bench.progress), attentive(bench.settings.threads):
             for worker in everyone.values():
                 worker.pin(measuring_cores(bench.settings.threads))
             return rounds.run(thorough.plan, pending)
     except WorkerFailure as failure:
         raise rejected(failure, contestant, bench.workload, family="timed") from failure
-
-
-@contextmanager
-def pinned(threads: int) -> Iterator[None]:
-    """Keep this thread on the judge's cores while something is measured."""
-    before = os.sched_getaffinity(0)
-    cores = judge_cores(threads)
-    try:
-        if cores:
-            os.sched_setaffinity(0, cores)
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
 
 
 def finish(outcome: Outcome, name: str, checker: Contestant | None, guards: Guards) -> None:

@@ -13,11 +13,11 @@ import numpy as np
 from kernelwright.protocols import Progress
 from kernelwright.records import Interval, Task
 from kernelwright.toolexec.devices.cpu import available_gib, measuring_cores
+from kernelwright.toolexec.judge.attention import attentive
 from kernelwright.toolexec.judge.baselines import BaselineSet
 from kernelwright.toolexec.judge.cases import CaseBook, Tally
 from kernelwright.toolexec.judge.contestant import BaselineFailed
 from kernelwright.toolexec.judge.device_lock import DeviceLock
-from kernelwright.toolexec.judge.judgement import pinned
 from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.judge.rounds import RoundPlan, Rounds, run_case
 from kernelwright.toolexec.judge.worker import WorkerFailure
@@ -55,7 +55,7 @@ def open_baselines(
     names = baselines.build_all(baselines.wanted(), progress, meanwhile)
     names = [n for n in names if prove_baseline(n, baselines, books, rng)]
     times: dict[str, dict[str, Interval]] = {n: {} for n in names}
-    with lock.held(progress), pinned(threads):
+    with lock.held(progress), attentive(threads):
         for worker in baselines.workers():
             worker.pin(measuring_cores(threads))
         for workload, book in books.items():

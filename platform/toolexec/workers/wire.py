@@ -1,19 +1,28 @@
 """Lines of JSON over a socket, and the two short lines of a timed call. Used on both sides.
 
+The socket keeps packets apart, because the kernel stamps packets, and only those, with the time at which they were
+sent: a judge that is woken late still knows when "done" was said. Longer lines are several packets.
+
 No pickle: nothing that a worker sends can become code in the judge. A line has a bounded length, every reply repeats
 the number of its request, and whatever does not fit is a WireError.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import select
 import socket
+import struct
 import time
 from typing import Any
 
 MAX_LINE = 4 << 20
 """Longest line in bytes; descriptions of exported graphs are the longest honest ones."""
+PACKET = 1 << 15
+STAMP = 35
+"""SO_TIMESTAMPNS of Linux (asm-generic/socket.h); Python's socket does not name it."""
+TIMESPEC = struct.Struct("qq")
 GO = b"go "
 DONE = b"done "
 """Followed by a word that the judge draws anew for each call: "done" cannot be said before "go" was read."""
@@ -35,12 +44,19 @@ class Wire:
     """One end of the channel.
 
     Args:
-        sock: a connected stream socket; the wire owns it.
+        sock: a connected socket, of packets or a stream; the wire owns it.
+        stamps: ask the kernel when what is received was sent.
     """
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, *, stamps: bool = False) -> None:
         self._socket = sock
         self._rest = bytearray()
+        self.sent_ns = 0
+        """When the last packet received was sent, in ``time.time_ns()``'s time; 0 where nobody knows."""
+        self._room = socket.CMSG_SPACE(TIMESPEC.size) if stamps else 0
+        if stamps:
+            with contextlib.suppress(OSError):  # a system that cannot: times then end when they are heard of
+                sock.setsockopt(socket.SOL_SOCKET, STAMP, 1)
 
     def fileno(self) -> int:
         """The descriptor."""
@@ -53,7 +69,8 @@ class Wire:
             Closed: the other side is gone.
         """
         try:
-            self._socket.sendall(line)
+            for at in range(0, len(line), PACKET):
+                self._socket.sendall(line[at : at + PACKET])
         except OSError as error:
             raise Closed(str(error)) from error
 
@@ -88,11 +105,14 @@ class Wire:
                 if left <= 0 or not select.select([self._socket], [], [], left)[0]:
                     raise LateReply("no reply in time")
             try:
-                chunk = self._socket.recv(1 << 16)
+                chunk, notes, flags, _ = self._socket.recvmsg(2 * PACKET, self._room)
             except OSError as error:
                 raise Closed(str(error)) from error
             if not chunk:
                 raise Closed("the channel was closed")
+            if flags & socket.MSG_TRUNC:
+                raise WireError("a packet that is too long")
+            self.sent_ns = sent_ns(notes)
             self._rest += chunk
 
     def receive(self, deadline: float | None = None, *, skip: bool = False) -> dict[str, Any]:
@@ -116,6 +136,15 @@ class Wire:
     def close(self) -> None:
         """Close this end."""
         self._socket.close()
+
+
+def sent_ns(notes: list[tuple[int, int, bytes]]) -> int:
+    """The kernel's time stamp among the ancillary data of a packet; 0 when there is none."""
+    for level, kind, data in notes:
+        if level == socket.SOL_SOCKET and kind == STAMP and len(data) >= TIMESPEC.size:
+            seconds, nanoseconds = TIMESPEC.unpack_from(data)
+            return int(seconds) * 1_000_000_000 + int(nanoseconds)
+    return 0
 
 
 def decode(line: bytes) -> dict[str, Any]:
