@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from kernelwright.memory.recall import LibraryRecall
     from kernelwright.memory.verifications import Verification
     from kernelwright.report.machine_check import Finding
+    from kernelwright.suite.cell import Seams
 
 EXECUTORS = {"local": "kernelwright.toolexec.executors.local:LocalExecutor"}
 """Short name -> dotted path, imported when used."""
@@ -95,7 +96,7 @@ def evidence(workspace: Workspace, shelves: Library) -> Evidence:
     """What decisions bought, over the workspace's runs and the library's ladders."""
     from kernelwright.memory.evidence import Evidence
 
-    return Evidence(shelves, runs=workspace.runs, state_file=workspace.cache / "evidence.json")
+    return Evidence(shelves, runs=workspace.runs, state_file=workspace.evidence_file)
 
 
 def recall(workspace: Workspace, config: RunConfig, *, states: Sequence[str] = ("promoted",)) -> LibraryRecall:
@@ -315,6 +316,19 @@ def resume(workspace: Workspace, folder: RunFolder, *, view: Callable[[RunEvent]
     from kernelwright.agents.running import resume_run
 
     return resume_run(folder, surroundings=surroundings(workspace, view))
+
+
+def suite_seams() -> Seams:
+    """What a suite's samples are run with."""
+    from kernelwright.suite.cell import Seams
+    from kernelwright.toolexec.preflight import preflight
+
+    return Seams(
+        find_task=find_task,
+        preflight=lambda place, task, config: preflight(task, judge_settings(config, place)),
+        optimize=lambda place, task, config, view, command: optimize(place, task, config, view=view, command=command),
+        resume=lambda place, folder, view: resume(place, folder, view=view),
+    )
 
 
 def find_task(workspace: Workspace, name: str, sets: Sequence[str] = (), *, start: Path | None = None) -> Task:

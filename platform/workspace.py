@@ -264,6 +264,7 @@ class Workspace:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.runs = root / "runs"
+        self.suites = root / "suites"
         self.tasks = root / "tasks"
         self.library = root / "library" / "solutions"
         self.recalls_file = root / "library" / "recalls.jsonl"
@@ -272,6 +273,13 @@ class Workspace:
         self.lessons = root / "prompts" / "lessons"
         self.index = root / "index"
         self.cache = root / "cache"
+        self.evidence_file = self.cache / "evidence.json"
+
+    def with_runs_in(self, folder: Path) -> Workspace:
+        """The same workspace with runs of its own, in ``folder``: what others ran is not evidence there."""
+        apart = Workspace(self.root)
+        apart.runs, apart.evidence_file = folder / "runs", folder / "evidence.json"
+        return apart
 
     @classmethod
     def open(cls, root: Path | None = None) -> Workspace:
@@ -293,7 +301,7 @@ class Workspace:
                 part = self.root / f".workspace.{os.getpid()}.part"
                 part.write_text(json.dumps({"format": FORMAT}) + "\n", encoding="utf-8")
                 os.replace(part, marker)
-                (self.root / ".gitignore").write_text("runs/\ncache/\nindex/\n", encoding="utf-8")
+                (self.root / ".gitignore").write_text("runs/\nsuites/\ncache/\nindex/\n", encoding="utf-8")
             text = marker.read_text(encoding="utf-8")
         try:
             found = str(json.loads(text)["format"])

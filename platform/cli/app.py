@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from kernelwright.cli import doctor, evaluate, library, optimize, runs, tasks
+from kernelwright.cli import doctor, evaluate, library, optimize, runs, suite, tasks
 from kernelwright.cli.output import note, print_json
 from kernelwright.errors import KernelwrightError
 
@@ -31,6 +31,7 @@ app.command("optimize")(optimize.optimize)
 app.command()(optimize.resume)
 app.command("evaluate")(evaluate.evaluate)
 app.add_typer(runs.app, name="runs")
+app.add_typer(suite.app, name="suite")
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(library.app, name="library")
 
