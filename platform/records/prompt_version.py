@@ -87,8 +87,6 @@ class LessonDraw(Record):
     shown: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     """Fitted, and had room, but were left out at random."""
-    over_budget: tuple[str, ...] = ()
-    """Fitted, but had no room: not part of any estimate."""
     share: float = Field(default=0.1, ge=0, le=1)
     """Probability with which each one was left out."""
     seed: int = 0
