@@ -13,7 +13,10 @@ from kernelwright.protocols import Language
 
 LANGUAGES: dict[str, str] = {
     "cpp": "kernelwright.toolexec.languages.cpp:CppLanguage",
+    "cuda": "kernelwright.toolexec.languages.cuda:CudaLanguage",
+    "cute": "kernelwright.toolexec.languages.cute:CuteLanguage",
     "halide": "kernelwright.toolexec.languages.halide:HalideLanguage",
+    "thunderkittens": "kernelwright.toolexec.languages.thunderkittens:ThunderKittensLanguage",
     "torch": "kernelwright.toolexec.languages.torch:TorchLanguage",
 }
 """Short name -> ``module:class``; the class is called without arguments."""
