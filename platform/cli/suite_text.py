@@ -22,7 +22,7 @@ from kernelwright.report.suite_rows import (
 from kernelwright.suite.comparison import Comparison, compare
 from kernelwright.suite.folder import SuiteFolder
 from kernelwright.suite.running import SuiteProgress
-from kernelwright.suite.summary import SuiteFigures
+from kernelwright.suite.summary import SuiteFigures, TaskFigures
 
 
 def progress_line(progress: SuiteProgress) -> str:
@@ -57,10 +57,10 @@ def suite_text(figures: SuiteFigures, folder: SuiteFolder) -> str:
     for name, arm in figures.arms.items():
         if several:
             parts += [words(f"{name}: {figures.plan.switches.get(name, '')}", "bold"), ""]
-        parts += [_table(TASK_COLUMNS, task_rows(arm.tasks)), ""]
+        parts += [_tasks(arm.tasks), ""]
         if arm.apart:
             parts += [words("Degenerate tasks, left out of every figure below", "bold")]
-            parts += [_table(TASK_COLUMNS, task_rows(arm.apart)), ""]
+            parts += [_tasks(arm.apart), ""]
         if len(arm.families) > 1:
             parts += [_table(FAMILY_COLUMNS, family_rows(arm)), ""]
         parts += [*(words(line) for line in headline_lines(arm)), words(outcome_words(arm)), ""]
@@ -70,7 +70,7 @@ def suite_text(figures: SuiteFigures, folder: SuiteFolder) -> str:
     left = figures.total - figures.done
     if left:
         parts += [words(f"{format_count(left, 'sample')} not run: kernelwright suite run --resume {folder.suite_id}")]
-    parts += [words(f"report: {folder.report_html}", "dim")]
+    parts += [f"report: {folder.report_html}"]
     return as_text(parts)
 
 
@@ -88,6 +88,16 @@ def comparison_text(told: Comparison) -> str:
     parts += [words(f"second {told.second}: {cost_words(told.costs[1])}")]
     parts += [words(f"not in both, left out: {', '.join(told.unpaired)}", "dim")] if told.unpaired else []
     return as_text([*parts, *(words(f"note: {warning}") for warning in told.warnings)])
+
+
+def _tasks(tasks: Sequence[TaskFigures]) -> Any:
+    """The per-task table as far as a terminal has room; the page has all of its columns."""
+    kept = [TASK_COLUMNS.index(c) for c in ("Task", "Best baseline", "Speed-up", "Of floor", "Note")]
+    table = grid(*(TASK_COLUMNS[i] for i in kept), right=NUMBERS, flexible=["Note"])
+    for row in task_rows(tasks):
+        first, *rest = (row[i] for i in kept)
+        table.add_row(words(first, limit=26), *(words(cell) for cell in rest))
+    return table
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:

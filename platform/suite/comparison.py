@@ -71,12 +71,12 @@ def compare(first: ArmFigures, second: ArmFigures, *, names: Sequence[str]) -> C
     pairs = tuple(_pair(ours[key], theirs[key]) for key in both)
     families = sorted({p.family for p in pairs})
     rows = ([r for k in both for r in ours[k].rows], [r for k in both for r in theirs[k].rows])
-    by_family = {f: geometric_mean([math.log(p.ratio) for p in pairs if p.family == f]) for f in families}
+    by_family = {f: _together([p for p in pairs if p.family == f]) for f in families}
     return Comparison(
         first=names[0],
         second=names[1],
         pairs=pairs,
-        whole=geometric_mean([math.log(p.ratio) for p in pairs]),
+        whole=_together(pairs),
         families={f: e for f, e in by_family.items() if e is not None},
         costs=(Costs.of(rows[0]), Costs.of(rows[1])),
         unpaired=tuple(sorted(ours.keys() ^ theirs.keys())),
@@ -101,6 +101,11 @@ def _pair(first: TaskFigures, second: TaskFigures) -> TaskPair:
         high=math.exp(mean + half),
         pairs=len(matched),
     )
+
+
+def _together(pairs: Sequence[TaskPair]) -> Estimate | None:
+    """Geometric mean of the ratios; its interval is never narrower than the pairs' own allow."""
+    return geometric_mean([math.log(p.ratio) for p in pairs], [math.log(p.high / p.low) / 2 for p in pairs])
 
 
 def _half_width(row: SuiteRow) -> float:

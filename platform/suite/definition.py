@@ -47,7 +47,8 @@ def read_suite(name_or_path: str) -> SuiteDefinition:
     """
     path = Path(name_or_path).expanduser()
     if path.is_dir() and kernelbench_folder(path) is not None:
-        return SuiteDefinition(name="kernelbench", kernelbench=KernelBenchSelection(root=str(path.resolve())))
+        chosen = KernelBenchSelection(root=str(path.resolve()), levels=(1, 2, 3))  # level 4 fetches models
+        return SuiteDefinition(name="kernelbench", kernelbench=chosen)
     if not path.is_file():
         path = shipped_suites() / f"{name_or_path}.yaml"
     if not path.is_file():

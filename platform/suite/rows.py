@@ -175,13 +175,15 @@ def _baselines(run: RunFolder) -> list[Baseline]:
 def model_costs(run: RunFolder, summary: RunSummary) -> dict[str, Any]:
     """Tokens, money and waiting, summed over the run's calls; an engine without a model costs none of them.
 
-    A figure that any call lacks is unknown: a sum over the others would be too small.
+    A figure that any answered call lacks is unknown: a sum over the others would be too small. Calls that were never
+    answered count with their waiting only, as in the run's own ledger.
     """
     calls = [read_json(path) for path in sorted((run.root / "calls").glob("*.json"))]
     if not calls and summary.engine != "search":
         return {"tokens": None, "cost_usd": None, "model_s": None}
-    tokens = [_tokens(call) for call in calls]
-    money = [_number(call, ("cost_usd",)) for call in calls]
+    answered = [call for call in calls if call.get("state", "answered") == "answered"]
+    tokens = [_tokens(call) for call in answered]
+    money = [_number(call, ("cost_usd",)) for call in answered]
     waited = [_number(call, ("seconds", "model_s", "latency_s")) for call in calls]
     return {
         "tokens": None if None in tokens else int(sum(t for t in tokens if t is not None)),

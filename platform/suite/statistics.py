@@ -50,8 +50,13 @@ def share(parts: Sequence[float]) -> Estimate | None:
     return Estimate(p, max(0.0, min(low, p)), min(1.0, max(high, p)), n)
 
 
-def geometric_mean(logs: Sequence[float]) -> Estimate | None:
-    """exp of the mean of logarithms, one a task, with Student's interval; one task alone has none (0 to infinity)."""
+def geometric_mean(logs: Sequence[float], own_half_widths: Sequence[float] = ()) -> Estimate | None:
+    """exp of the mean of logarithms, one a task, with Student's interval; one task alone has none (0 to infinity).
+
+    Args:
+        logs: one a task.
+        own_half_widths: of each by its measurements; the interval is never narrower than these allow.
+    """
     n = len(logs)
     if not n:
         return None
@@ -59,6 +64,7 @@ def geometric_mean(logs: Sequence[float]) -> Estimate | None:
     if n == 1:
         return Estimate(math.exp(mean), 0.0, math.inf, 1)
     half = student(n - 1) * math.sqrt(math.fsum((x - mean) ** 2 for x in logs) / (n - 1) / n)
+    half = max(half, math.sqrt(math.fsum(h * h for h in own_half_widths)) / n)
     return Estimate(math.exp(mean), math.exp(mean - half), math.exp(mean + half), n)
 
 
@@ -74,8 +80,10 @@ def median(values: Sequence[float]) -> Estimate | None:
 
 
 def student(degrees: int) -> float:
-    """Student's t at 97.5 %; beyond the table the normal's, corrected to first order (Abramowitz and Stegun 26.7.5)."""
-    return T_975[degrees - 1] if degrees <= len(T_975) else Z + (Z**3 + Z) / (4 * degrees)
+    """Student's t at 97.5 %; beyond the table by its expansion around the normal's (Abramowitz and Stegun 26.7.5)."""
+    if degrees <= len(T_975):
+        return T_975[degrees - 1]
+    return Z + (Z**3 + Z) / (4 * degrees) + (5 * Z**5 + 16 * Z**3 + 3 * Z) / (96 * degrees**2)
 
 
 def pass_at_k(samples: int, correct: int, k: int) -> float:

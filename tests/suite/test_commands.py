@@ -1,0 +1,136 @@
+"""The command line: what it refuses, what it shows, and one tiny suite for real."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from kernelwright.cli.ablation import arms_of, switches
+from kernelwright.cli.app import app
+from kernelwright.cli.suite_text import progress_line
+from kernelwright.errors import ConfigError, KernelwrightError, UnknownName
+from kernelwright.suite.folder import SuiteFolder
+from kernelwright.suite.running import SuiteProgress
+
+from .rows import a_plan, a_row
+
+
+def ask(*words: str) -> object:
+    """Runs a command in this process; a refusal is raised as its exception."""
+    done = CliRunner().invoke(app, ["suite", *words])
+    if isinstance(done.exception, KernelwrightError):
+        raise done.exception
+    assert done.exit_code in (0, 1), done.output
+    return done.stdout
+
+
+def a_suite_run(workspace: Path, name: str, rows: list, **plan: object) -> SuiteFolder:
+    folder = SuiteFolder(workspace / "suites" / name)
+    a_plan("a", "b", suite_id=name, **plan).save(folder.plan_file)
+    for row in rows:
+        folder.add_row(row)
+    return folder
+
+
+def test_a_report_is_text_json_and_a_page(workspace_folder: Path) -> None:
+    folder = a_suite_run(workspace_folder, "one", [a_row("a", 2.0, reduced=True), a_row("b", None)])
+    text = ask("report", "last")
+    assert "geometric mean 1.41x" in text and "reduced shapes" in text and str(folder.report_html)[-20:] in text
+    assert "<title>Suite made</title>" in folder.report_html.read_text()
+    told = json.loads(ask("report", "one", "--json"))
+    assert told == json.loads(folder.report_json.read_text())
+    assert told["arms"]["main"]["headline"]["correct"]["value"] == 0.5
+
+
+def test_two_suites_are_compared(workspace_folder: Path) -> None:
+    a_suite_run(workspace_folder, "one", [a_row("a", 2.0), a_row("b", 2.0)])
+    a_suite_run(workspace_folder, "two", [a_row("a", 3.0), a_row("b", 3.1)])
+    assert "two against one: 1.525x" in ask("compare", "one", "two")
+    assert json.loads(ask("compare", "one", "two", "--json"))["whole"]["tasks"] == 2
+    with pytest.raises(UnknownName):
+        ask("compare", "one", "two", "--arm", "bare")
+
+
+def test_arms_of_one_suite_are_compared(workspace_folder: Path) -> None:
+    rows = [a_row(t, s, arm=a) for t in "ab" for a, s in (("full", 2.0), ("bare", 1.0))]
+    a_suite_run(workspace_folder, "one", rows, arms=("full", "bare"), switches={"bare": "library.recall=False"})
+    assert "bare against full: 0.500x" in ask("report", "one")
+    assert "one:bare against one:full: 0.500x" in ask("compare", "one", "one", "--arm", "full", "--arm", "bare")
+
+
+def test_listing_shows_shipped_suites_and_runs(workspace_folder: Path) -> None:
+    a_suite_run(workspace_folder, "one", [a_row("a", 2.0)])
+    told = json.loads(ask("list", "--json"))
+    assert told["runs"] == [{"id": "one", "done": 1, "total": 2}]
+    assert "quick" in ask("list")
+
+
+def test_switches_are_options_of_the_configuration() -> None:
+    arms = arms_of(["full=", 'bare=--no-library -o search.patience=3', "cpp=--language cpp --engine=search"])
+    assert arms == {
+        "full": {},
+        "bare": {"library.recall": False, "search.patience": 3},
+        "cpp": {"languages": ["cpp"], "engine": "search"},
+    }
+    assert switches(exclude_same_task=True) == {"library.exclude_same_task": True}
+
+
+@pytest.mark.parametrize(
+    ("arms", "words"),
+    [
+        (["full"], "not of the form NAME=SWITCHES"),
+        (["full="], "at least two arms"),
+        (["a=", "a="], "two arms are called 'a'"),
+        (["a=", "b=--no-libary"], "is no switch"),
+        (["a=", "b=--engine"], "is no switch"),
+    ],
+)
+def test_a_wrong_arm_says_what_is_known(arms: list[str], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        arms_of(arms)
+
+
+def test_nothing_is_begun_for_a_suite_that_cannot_run(workspace_folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text("name: s\ntasks: [row_sum, no_such_task]\n")
+    for words in (["run", str(file)], ["run", "no_such_suite"], ["run"], ["run", "quick", "--family", "matmul"],
+                  ["ablate", "quick", "--arm", "a=", "--arm", "b=-o librry.recall=false"]):  # fmt: skip
+        with pytest.raises(KernelwrightError):
+            ask(*words)
+    assert not (workspace_folder / "suites").exists()
+
+
+def test_a_progress_line_says_what_came_of_it_and_how_long_it_takes() -> None:
+    row = a_row("a", 2.0)
+    line = progress_line(SuiteProgress(done=3, total=10, running=(), left_s=410.0, row=row))
+    assert line == "[3/10] a.main.0: 2.00x [1.97, 2.03] (1 min 00 s, about 6 min 50 s left)"
+    failed = a_row("a", None, outcome="crashed", detail="its process died")
+    assert "crashed: its process died" in progress_line(SuiteProgress(1, 2, (), None, failed))
+
+
+@pytest.mark.slow
+def test_a_tiny_suite_for_real_is_stopped_and_gone_on_with(tmp_path: Path) -> None:
+    """One shipped task, two arms, through the command line; the suite's process is killed on the way."""
+    file = tmp_path / "tiny.yaml"
+    file.write_text(
+        "name: tiny\ntasks: [row_sum]\n"
+        "options: {budget: {seconds: 40, rounds: 1, measurements: 4}, search: {tune_measurements: 0}}\n"
+    )
+    environment = {**os.environ, "KERNELWRIGHT_WORKSPACE": str(tmp_path / "w")}
+    base = [sys.executable, "-m", "kernelwright", "suite"]
+    arms = ["--arm", "full=", "--arm", "bare=--no-library"]
+    with pytest.raises(subprocess.TimeoutExpired):
+        subprocess.run([*base, "ablate", str(file), *arms], env=environment, timeout=20, capture_output=True)
+    done = subprocess.run(
+        [*base, "run", "--resume", "last", "--json"], env=environment, capture_output=True, text=True, timeout=900
+    )
+    told = json.loads(done.stdout)
+    assert told["done"] == told["total"] == 2 and set(told["arms"]) == {"full", "bare"}, done.stderr
+    for arm in told["arms"].values():
+        assert arm["outcomes"] == {"finished": 1}
+        (sample,) = (arm["tasks"] + arm["degenerate"])[0]["samples"]
+        assert sample["baselines_us"] and sample["seconds"] > 0
