@@ -29,7 +29,7 @@ def run_score(summary: RunSummary) -> float:
 def scored_draws(runs: Path) -> list[LessonDraw]:
     """The draws of all finished runs with their scores; unfinished, broken and drawless runs are left out.
 
-    A run counts once a role: of several draws the first, which is the one that the whole run followed.
+    A run counts once a role: a lesson that any of its prompts showed was shown. (A run draws each lesson once.)
     """
     found: list[LessonDraw] = []
     for path in sorted(runs.glob("*/draws.jsonl")):
@@ -40,9 +40,13 @@ def scored_draws(runs: Path) -> list[LessonDraw]:
             continue
         if summary.state != "finished":
             continue
-        first: dict[str, LessonDraw] = {}
+        by_role: dict[str, list[LessonDraw]] = {}
         for draw in read_records(path, LessonDraw):
-            first.setdefault(draw.role, draw)
-        scored = {"score": run_score(summary), "block": summary.task_id}
-        found += [draw.model_copy(update=scored) for draw in first.values()]
+            by_role.setdefault(draw.role, []).append(draw)
+        for draws in by_role.values():
+            shown = {id for d in draws for id in d.shown}
+            left_out = {id for d in draws for id in d.left_out} - shown
+            joined = {"shown": tuple(sorted(shown)), "left_out": tuple(sorted(left_out))}
+            scored = {"score": run_score(summary), "block": summary.task_id}
+            found.append(draws[0].model_copy(update={**joined, **scored}))
     return found

@@ -7,13 +7,13 @@ shown mostly where another is missing, and their effects could not be told apart
 
 from __future__ import annotations
 
+import hashlib
 import math
-import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kernelwright.promptopt.scope import Situation, fits
-from kernelwright.records import Lesson, LessonDraw, LessonState, content_hash, lesson_set_hash
+from kernelwright.records import Lesson, LessonDraw, LessonState, lesson_set_hash
 
 HOLD_OUT = 0.1
 BUDGET_TOKENS = 600
@@ -91,17 +91,15 @@ class Selector:
         Args:
             situation: the task at hand.
             role: whose prompt.
-            call: id of the run, call or trial; the draw follows from it and can be repeated.
+            call: id of the run or trial; the draw follows from it, so that a whole run shows the same.
             block: draws are compared within it: the task's id.
             budget_tokens: of the lessons block.
             hold_out: probability with which each lesson that has room is left out.
         """
         chosen = self._within(situation, role, budget_tokens)
-        seed = int(content_hash({"call": call, "role": role, "set": self.lesson_set}), 16)
-        source = random.Random(seed)
         shown, left_out = [], []
         for lesson in chosen:
-            (left_out if source.random() < hold_out else shown).append(lesson)
+            (left_out if _drawn(call, role, lesson.id) < hold_out else shown).append(lesson)
         draw = LessonDraw(
             call=call,
             role=role,
@@ -109,7 +107,6 @@ class Selector:
             shown=tuple(x.id for x in shown),
             left_out=tuple(x.id for x in left_out),
             share=hold_out,
-            seed=seed,
         )
         return Selection(tuple(shown), draw)
 
@@ -130,3 +127,9 @@ class Selector:
                 pair for pair in self._ranked if not pair[0].scope.families or family in pair[0].scope.families
             ]
         return self._by_family[family]
+
+
+def _drawn(call: str, role: str, lesson: str) -> float:
+    """Uniform in [0, 1), the same for a lesson however often a run asks and whatever else is active."""
+    digest = hashlib.sha256(f"{call}|{role}|{lesson}".encode()).digest()
+    return float(int.from_bytes(digest[:7], "big") / 2**56)

@@ -89,7 +89,6 @@ class LessonDraw(Record):
     """Fitted, and had room, but were left out at random."""
     share: float = Field(default=0.1, ge=0, le=1)
     """Probability with which each one was left out."""
-    seed: int = 0
     score: float | None = None
     """Log speed-up of what came of it; None until known."""
     cost_usd: float = 0.0

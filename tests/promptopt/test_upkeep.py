@@ -90,7 +90,7 @@ def test_draws_of_finished_runs_tell_what_a_sentence_does(tmp_path: Path) -> Non
         folder = RunFolder(tmp_path / "runs" / f"20260101-{number:06d}-t")
         drawn = selector.select(Situation(family="softmax"), role="coder", call=folder.run_id, hold_out=0.3)
         record_draw(folder, drawn.draw)
-        record_draw(folder, LessonDraw(call="later", role="coder", shown=("idle",)))
+        record_draw(folder, LessonDraw(call="later", role="coder", shown=drawn.draw.shown))
         value = (1.5 if "helps" in drawn.draw.shown else 1.2) * (1 + 0.01 * (number % 7))
         best = {"value": value, "low": value * 0.99, "high": value * 1.01, "pairs": 9, "against": "eager"}
         state = "running" if number == 0 else "finished"
