@@ -12,8 +12,9 @@ import tempfile
 from pathlib import Path
 
 from kernelwright.errors import MissingTool
-from kernelwright.protocols import JudgeSettings, Progress
+from kernelwright.protocols import EvaluationSession, JudgeSettings, Progress
 from kernelwright.records import Task
+from kernelwright.toolexec.compiled_session import CompiledSession
 from kernelwright.toolexec.devices import device
 from kernelwright.toolexec.guards import ALL, Guards
 from kernelwright.toolexec.heap import give_large_blocks_back
@@ -34,7 +35,7 @@ class LocalExecutor:
     def __init__(self, guards: Guards = ALL) -> None:
         self._guards = guards
 
-    def open(self, task: Task, *, settings: JudgeSettings, progress: Progress | None = None) -> Session:
+    def open(self, task: Task, *, settings: JudgeSettings, progress: Progress | None = None) -> EvaluationSession:
         """Open a session; see :class:`kernelwright.protocols.Executor`."""
         if warning := require(settings.require_sandbox).warning():
             log.warning(warning)
@@ -43,8 +44,12 @@ class LocalExecutor:
         if not here.ok:
             raise MissingTool(f"the device {settings.device} is not here: {here.detail}")
         give_large_blocks_back()
-        lock = DeviceLock(lock_path(settings.device))
-        session = Session(task, settings, place, lock=lock, progress=progress, guards=self._guards)
+        session: Session | CompiledSession
+        if settings.device == "none":
+            session = CompiledSession(task, settings, place, progress=progress)
+        else:
+            lock = DeviceLock(lock_path(settings.device))
+            session = Session(task, settings, place, lock=lock, progress=progress, guards=self._guards)
         try:
             session.start()
         except BaseException:

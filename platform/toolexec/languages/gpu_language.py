@@ -27,6 +27,7 @@ from kernelwright.toolexec.languages.gpu_export import export_text
 from kernelwright.toolexec.languages.gpu_messages import trimmed_messages
 from kernelwright.toolexec.languages.launch import Borders, BoundLaunch, LaunchError, Plan, Refused, parse_plan
 from kernelwright.toolexec.languages.occupancy import ARCHITECTURES
+from kernelwright.toolexec.languages.static_facts import Static, static_facts
 from kernelwright.toolexec.owned_folder import OwnedFolder
 
 HEADER = Path(__file__).parent / "kernelwright.h"
@@ -105,6 +106,11 @@ class GpuLanguage(ABC):
             return BuildResult(False, None, f"error: {error}"[:1480], time.monotonic() - start)
         finally:
             own.close()
+
+    def statics(self, build: Path, candidate: Candidate, facts: TaskFacts) -> Static:
+        """What is known of a finished build; see static_facts.py."""
+        plan = plan_of(candidate)
+        return static_facts(build, candidate, plan, facts, architecture_of(candidate, plan))
 
     def export(self, candidate: Candidate, task: Task, facts: TaskFacts) -> str:
         """A ModelNew file that compiles its embedded sources where it is used."""

@@ -45,7 +45,7 @@ KINDS: tuple[tuple[str, str], ...] = (
     ("shuffle", r"SHFL\b"),
     ("fp32_fma", r"FFMA2?\b"),
     ("fp32", r"(FADD2?|FMUL2?|FMNMX3?|FSET|FSETP|FSEL)\b"),
-    ("fp16", r"(HFMA2|HADD2|HMUL2|HMNMX2)\b"),
+    ("fp16", r"(HFMA2(?!\.MMA)|HADD2|HMUL2|HMNMX2)\b"),
     ("fp64", r"(DFMA|DADD|DMUL)\b"),
     ("special_function", r"MUFU\b"),
     ("conversion", r"(F2F|F2I|I2F|F2FP|I2FP)\b"),

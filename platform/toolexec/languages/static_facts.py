@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from kernelwright.records import Candidate, KernelFacts, TaskFacts
 from kernelwright.toolexec.languages.cubin import CubinKernel, read_cubin_file
@@ -19,6 +20,15 @@ from kernelwright.toolexec.languages.sass import Code, disassemble
 
 LOW_OCCUPANCY = 0.25
 NARROW_SHARE = 0.5
+
+
+@runtime_checkable
+class TellsStatics(Protocol):
+    """A Language whose builds can be looked at."""
+
+    def statics(self, build: Path, candidate: Candidate, facts: TaskFacts) -> Static:
+        """What is known of a finished build; raises CubinError when it cannot be read."""
+        ...
 
 
 @dataclass
