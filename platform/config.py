@@ -96,6 +96,8 @@ class RunConfig(_Section):
     threads: int = Field(gt=0)
     """Threads a kernel may use; the same for every contestant."""
     seed: int = Field(ge=0)
+    profile: bool
+    """False: what passed is not profiled: agents see right or wrong and the time, no bottleneck."""
     target: str
     """``0.3ms``, ``250us``, ``2x``; "" means none."""
     budget: BudgetConfig

@@ -101,7 +101,7 @@ class _Stopped(KernelwrightError):
 
 
 def _profile(context: RunContext, candidate: Candidate, evaluation: Evaluation) -> None:
-    if context.folder.profile(candidate.id) is None:
+    if context.config.profile and context.folder.profile(candidate.id) is None:
         context.folder.save_profile(context.session.profile(candidate, evaluation))
 
 

@@ -9,6 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
+from kernelwright.cli.ablation import (
+    EngineOption,
+    ExcludeSameTaskOption,
+    LanguageOption,
+    NoLibraryOption,
+    NoProfileOption,
+    switches,
+)
 from kernelwright.cli.output import (
     ConfigOption,
     JsonOption,
@@ -52,15 +60,13 @@ def optimize(
     budget: Annotated[float | None, typer.Option("--budget", help="Wall time of the run, seconds.")] = None,
     measurements: Annotated[int | None, typer.Option(help="Most measurements.")] = None,
     rounds: Annotated[int | None, typer.Option(help="Most rounds.")] = None,
-    language: Annotated[
-        list[str] | None, typer.Option("--language", "-l", help="Languages to use. Repeatable.")
-    ] = None,
+    language: LanguageOption = None,
     threads: Annotated[int | None, typer.Option(help="Threads a kernel may use.")] = None,
     start: Annotated[Path | None, typer.Option(help="A slow kernel that you bring; it becomes a baseline.")] = None,
-    exclude_same_task: Annotated[
-        bool, typer.Option("--exclude-same-task", help="Recall no solution that was made for this very task.")
-    ] = False,
-    no_library: Annotated[bool, typer.Option("--no-library", help="Plan without precedents.")] = False,
+    exclude_same_task: ExcludeSameTaskOption = False,
+    no_library: NoLibraryOption = False,
+    no_profile: NoProfileOption = False,
+    engine: EngineOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the search.")] = None,
     require_sandbox: RequireSandboxOption = None,
     set_: SetOption = None,
@@ -76,14 +82,13 @@ def optimize(
         "budget.seconds": budget,
         "budget.measurements": measurements,
         "budget.rounds": rounds,
-        "languages": language or None,
         "threads": threads,
         "seed": seed,
         "judge.require_sandbox": require_sandbox,
-        "library.exclude_same_task": exclude_same_task or None,
-        "library.recall": False if no_library else None,
     }
     given = {k: v for k, v in values.items() if v is not None}
+    given |= switches(engine=engine, language=language, no_library=no_library, no_profile=no_profile,
+                      exclude_same_task=exclude_same_task)  # fmt: skip
     _optimize(
         task,
         options=given,
