@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernelwright.cli.code_tables import kernel_parts
 from kernelwright.cli.drawing import TONES, WIDE, as_text, grid, labelled, stack, width, words
-from kernelwright.records import Baseline, Evaluation, RunSummary, Task, Trajectory, Workload
+from kernelwright.records import Baseline, Evaluation, RunSummary, Status, Task, Trajectory, Workload
 from kernelwright.report.comparison import compare_runs
 from kernelwright.report.figures import NOTHING, format_ratio, format_seconds, format_share, format_time, significant
 from kernelwright.report.inert import tail
@@ -219,6 +220,8 @@ def evaluation_text(verdict: Evaluation, baselines: Sequence[Baseline], *, colum
     parts: list[Any] = [labelled(rows)]
     if verdict.workloads:
         parts += ["", _workloads_table(verdict)]
+    if verdict.kernels:
+        parts += ["", *kernel_parts(verdict.kernels)]
     if baselines:
         parts += ["", *baselines_parts(_bare_records(verdict, baselines), columns or width())]
     if verdict.failure is not None and verdict.failure.log_tail:
@@ -227,6 +230,8 @@ def evaluation_text(verdict: Evaluation, baselines: Sequence[Baseline], *, colum
 
 
 def _verdict_style(verdict: Evaluation) -> str:
+    if verdict.status is Status.UNJUDGED:
+        return "bold"
     return "bold green" if verdict.passed else "bold red"
 
 

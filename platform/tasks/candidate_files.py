@@ -1,8 +1,8 @@
 """File or folder -> Candidate. Parses only: nothing of the file is executed.
 
-A ``.cpp`` file is a ``c`` entry, a ``.py`` file with ``ModelNew`` a ``module`` entry, a folder either of these or a
-pipeline (algorithm.json and schedule.json), or whatever its candidate.json says. Tunables are declared in comments:
-``// tunable TILE_Y = 16 in {8, 16, 32}`` (``#`` in Python).
+A ``.cpp`` or ``.cu`` file is a ``c`` entry, a ``.py`` file with ``ModelNew`` a ``module`` entry, a folder either of
+these or a pipeline (algorithm.json and schedule.json), or whatever its candidate.json says. Tunables are declared in
+comments: ``// tunable TILE_Y = 16 in {8, 16, 32}`` (``#`` in Python).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from kernelwright.errors import CandidateError
+from kernelwright.errors import CandidateError, UnknownName
 from kernelwright.records import Candidate, Entry, LanguageName, SourceFile, Tunable
 
 MAX_FILE_BYTES = 4_000_000
@@ -22,6 +22,13 @@ MAX_FILE_BYTES = 4_000_000
 _TUNABLE = re.compile(r"^\s*(?://|#)\s*tunable\s+([A-Za-z_]\w*)\s*=\s*(\S+)\s+in\s+\{([^}]*)\}", re.MULTILINE)
 _FLAGS = re.compile(r"^\s*//\s*flags:\s*(.+)$", re.MULTILINE)
 _C_SUFFIXES = {".cpp", ".cc", ".cxx", ".c"}
+_GPU_SUFFIX = ".cu"
+_GPU_LANGUAGE = re.compile(r"^\s*//\s*language:\s*(\w+)", re.MULTILINE)
+_GPU_ENTRY = re.compile(r"^\s*//\s*launch:|\bkw_run\s*\(", re.MULTILINE)
+_GPU_INCLUDES = (
+    (LanguageName.THUNDERKITTENS, re.compile(r"^\s*#\s*include\s*[<\"]kittens", re.MULTILINE)),
+    (LanguageName.CUTE, re.compile(r"^\s*#\s*include\s*[<\"](?:cute|cutlass)/", re.MULTILINE)),
+)
 
 
 def load_candidate(path: Path) -> Candidate:
@@ -80,13 +87,15 @@ def _from_file(entry: Path, paths: list[Path]) -> Candidate:
             hint = "define `kw_run` as in kernelwright.h (`kernelwright tasks add --from-cpp FILE` drafts a shim)"
             raise CandidateError(f"{entry} has no kw_run", hint=hint)
         language, kind = LanguageName.CPP, Entry.C
+    elif entry.suffix == _GPU_SUFFIX:
+        language, kind = _gpu_language(main, entry), Entry.C
     elif entry.suffix == ".py":
         if not _defines_class(main, "ModelNew", entry):
             raise CandidateError(f"{entry} does not define class ModelNew", hint="name the module ModelNew")
         language, kind = LanguageName.TORCH, Entry.MODULE
     else:
         raise CandidateError(
-            f"{entry}: unknown kind of file {entry.suffix!r}", hint="known: .cpp, .py, a folder"
+            f"{entry}: unknown kind of file {entry.suffix!r}", hint="known: .cpp, .cu, .py, a folder"
         )
     flags = tuple(f for line in _FLAGS.findall(main) for f in line.split()) if kind is Entry.C else ()
     return Candidate(
@@ -97,6 +106,20 @@ def _from_file(entry: Path, paths: list[Path]) -> Candidate:
         flags=flags,
         tunables=declared_tunables(main),
     )
+
+
+def _gpu_language(text: str, path: Path) -> LanguageName:
+    """What a line ``// language: NAME`` says, else what its includes tell."""
+    if not _GPU_ENTRY.search(text):
+        hint = "add a line `// launch: KERNEL grid(..) block(..) args(..)` above the kernel, or define kw_run"
+        raise CandidateError(f"{path} says nowhere how its kernels are launched", hint=hint)
+    told = _GPU_LANGUAGE.search(text)
+    if told is None:
+        return next((name for name, pattern in _GPU_INCLUDES if pattern.search(text)), LanguageName.CUDA)
+    known = (LanguageName.CUDA, LanguageName.CUTE, LanguageName.THUNDERKITTENS)
+    if told[1] not in known:
+        raise UnknownName("language of a .cu file", told[1], known)
+    return LanguageName(told[1])
 
 
 def _defines_class(text: str, name: str, path: Path) -> bool:
@@ -127,10 +150,11 @@ def _from_folder(folder: Path) -> Candidate:
             language=LanguageName.HALIDE, entry=Entry.PIPELINE, files=sources, entry_file="schedule.json"
         )
     entries = [p for p in files if p.suffix in _C_SUFFIXES and "kw_run" in _read(p)]
+    entries += [p for p in files if p.suffix == _GPU_SUFFIX and _GPU_ENTRY.search(_read(p))]
     entries += [p for p in files if p.suffix == ".py" and re.search(r"\bModelNew\b", _read(p))]
     if len(entries) != 1:
         found = ", ".join(p.name for p in entries) or "none"
-        hint = "a folder holds one file with kw_run or ModelNew, or schedule.json and algorithm.json"
+        hint = "a folder holds one file with kw_run, a launch line or ModelNew, or schedule.json and algorithm.json"
         raise CandidateError(f"{folder}: cannot tell the entry (found {found} of {names})", hint=hint)
-    sources_of = [p for p in files if p.suffix in _C_SUFFIXES | {".h", ".hpp", ".py"}]
+    sources_of = [p for p in files if p.suffix in _C_SUFFIXES | {".h", ".hpp", ".cuh", _GPU_SUFFIX, ".py"}]
     return _from_file(entries[0], sources_of)

@@ -54,6 +54,8 @@ KINDS: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 """Kind -> opcodes, first match wins. Names of opcodes: CUDA Binary Utilities, instruction set reference."""
 _COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in KINDS)
+_CONSTANT = re.compile(r"HFMA2\S* U?R\d+,-RZ,RZ,")
+"""Half-precision arithmetic on zeros: how the assembler likes to write a constant into a register."""
 WIDTHS = {".U8": 1, ".S8": 1, ".U16": 2, ".S16": 2, ".64": 8, ".128": 16, ".256": 32}
 
 
@@ -71,7 +73,7 @@ class Code:
         """Kind -> count, what there is none of left out, in the order of KINDS."""
         counts: dict[str, int] = {}
         for line in self.lines:
-            kind = kind_of(opcode_of(line))
+            kind = None if _CONSTANT.search(line) else kind_of(opcode_of(line))
             if kind:
                 counts[kind] = counts.get(kind, 0) + 1
         return {kind: counts[kind] for kind, _ in KINDS if kind in counts}
