@@ -144,6 +144,15 @@ class EvaluationSession(Protocol):
         ...
 
 
+@runtime_checkable
+class ShowsCode(Protocol):
+    """A session that can show what differs between two candidates' machine code."""
+
+    def difference(self, candidate: Candidate, other: Candidate, *, kind: str) -> str:
+        """A unified diff of ``ptx`` or ``sass`` from ``other`` to ``candidate``; "" when they are alike."""
+        ...
+
+
 @dataclass(frozen=True)
 class JudgeSettings:
     """What the judge may spend and how strict it is."""

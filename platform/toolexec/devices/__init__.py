@@ -7,7 +7,10 @@ from importlib import import_module
 from kernelwright.errors import UnknownName
 from kernelwright.protocols import Device
 
-DEVICES: dict[str, str] = {"cpu": "kernelwright.toolexec.devices.cpu:CpuDevice"}
+DEVICES: dict[str, str] = {
+    "cpu": "kernelwright.toolexec.devices.cpu:CpuDevice",
+    "none": "kernelwright.toolexec.devices.none:NoDevice",
+}
 """Kind of device -> ``module:class``; the class is called with the device's full name, e.g. ``cuda:0``."""
 
 
