@@ -6,6 +6,7 @@ workers'. How one candidate is judged is judge/evaluating.py's.
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -32,6 +33,7 @@ from kernelwright.toolexec.guards import ALL, Guards
 from kernelwright.toolexec.judge.baselines import BaselineSet, cache_key, facts_of
 from kernelwright.toolexec.judge.cases import CaseBook
 from kernelwright.toolexec.judge.device_lock import DeviceLock
+from kernelwright.toolexec.judge.emulating import Emulating
 from kernelwright.toolexec.judge.evaluating import Evaluating, Workplace
 from kernelwright.toolexec.judge.judgement import Bench, role_of
 from kernelwright.toolexec.judge.opening import open_baselines
@@ -40,6 +42,9 @@ from kernelwright.toolexec.judge.reference import Reference
 from kernelwright.toolexec.languages import language
 from kernelwright.toolexec.preflight import examine, refuse_broken
 from kernelwright.toolexec.profiler import profile_of
+
+UNTIMED = ("emulated",)
+"""Devices that say right or wrong and nothing of time: no baselines, no ceilings."""
 
 
 def silent(kind: str, data: Mapping[str, Any]) -> None:
@@ -69,7 +74,8 @@ class Session:
         guards: Guards = ALL,
     ) -> None:
         self.task = task
-        self.settings = settings
+        self.timed = device.name not in UNTIMED
+        self.settings = settings if self.timed else dataclasses.replace(settings, baselines=())
         self.device = device
         self.guards = guards
         self.environment: Environment = device.environment(threads=settings.threads)
@@ -125,6 +131,8 @@ class Session:
             reference.export(seed, self._cache)
             for record in self.baselines:
                 say("baseline", {**record.to_json(), "cached": True})
+        elif not self.timed:
+            reference.export(seed, self._cache)
         else:
             open_baselines(
                 self.task,
@@ -149,8 +157,9 @@ class Session:
                 described=reference.described[name],
                 weights=weights[name],
             )
-        with self._lock.held(say):
-            self._floors.load(self.facts)
+        if self.timed:
+            with self._lock.held(say):
+                self._floors.load(self.facts)
         self._pool.refill("kernel")
 
     @property
@@ -169,11 +178,13 @@ class Session:
         if not against:
             measured = [b.name for b in self.baselines if not b.not_measured]
             against = measured if depth is Depth.CONFIRMED else [self.best_baseline] if self.best_baseline else []
-        return self._refilled(Evaluating(self._workplace(), candidate, depth, deadline_s).run(list(against)), candidate)
+        judging = Evaluating if self.timed else Emulating
+        return self._refilled(judging(self._workplace(), candidate, depth, deadline_s).run(list(against)), candidate)
 
     def compare(self, candidate: Candidate, other: Candidate, *, depth: Depth) -> Evaluation:
         """Judge ``candidate`` with ``other`` as its only baseline."""
-        return self._refilled(Evaluating(self._workplace(), candidate, depth, None).run([], other=other), candidate)
+        judging = Evaluating if self.timed else Emulating
+        return self._refilled(judging(self._workplace(), candidate, depth, None).run([], other=other), candidate)
 
     def profile(self, candidate: Candidate, evaluation: Evaluation) -> Profile:
         """Metrics and bottleneck of a candidate that passed."""

@@ -9,6 +9,7 @@ from kernelwright.protocols import Device
 
 DEVICES: dict[str, str] = {
     "cpu": "kernelwright.toolexec.devices.cpu:CpuDevice",
+    "emulated": "kernelwright.toolexec.devices.emulated:EmulatedDevice",
     "none": "kernelwright.toolexec.devices.none:NoDevice",
 }
 """Kind of device -> ``module:class``; the class is called with the device's full name, e.g. ``cuda:0``."""

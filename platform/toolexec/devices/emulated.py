@@ -1,0 +1,34 @@
+"""Device ``emulated``: CUDA kernels run on this machine's processor, to see whether they are right. Nothing is timed.
+
+Owns whether that can be done here. The emulator itself is toolexec/emulator/.
+"""
+
+from __future__ import annotations
+
+from kernelwright.protocols import Availability
+from kernelwright.records import Environment
+from kernelwright.toolexec.devices.cpu import CpuDevice
+from kernelwright.toolexec.emulator.build import MISSING, emulator_compiler
+from kernelwright.toolexec.languages.compiling import compiler_version
+
+
+class EmulatedDevice:
+    """CUDA on the CPU.
+
+    Args:
+        name: ``emulated``.
+    """
+
+    def __init__(self, name: str = "emulated") -> None:
+        self.name = name
+
+    def availability(self) -> Availability:
+        """Is there a g++?"""
+        compiler = emulator_compiler()
+        if compiler is None:
+            return Availability(False, MISSING)
+        return Availability(True, f"CUDA on the processor, correctness only ({compiler_version(compiler)})")
+
+    def environment(self, *, threads: int) -> Environment:
+        """This machine's: a verdict depends on it no more than on the compiler."""
+        return CpuDevice("cpu").environment(threads=threads)

@@ -1,0 +1,160 @@
+"""From a CUDA source to a shared library that a worker loads as any ``c`` entry.
+
+Owns flags, the runtime's cached objects and the library's cache. Compilers run confined (languages/compiling.py);
+nothing is loaded here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernelwright.protocols import BuildResult
+from kernelwright.records import content_hash
+from kernelwright.toolexec.emulator.translate import Untranslatable, foreign, thunks, translate
+from kernelwright.toolexec.languages.compiling import compiler_version, run_compiler
+from kernelwright.toolexec.owned_folder import OwnedFolder
+
+HERE = Path(__file__).parent
+HEADER = HERE.parent / "languages" / "kernelwright.h"
+CHECKING = (
+    "-O1", "-g1", "-fsanitize=thread,alignment", "--param=tsan-instrument-func-entry-exit=0",
+    "--param=tsan-distinguish-volatile=1", "-DKWEMU_CHECK=1",
+)  # fmt: skip
+PLAIN = ("-O2", "-g1", "-DKWEMU_CHECK=0")
+ALWAYS = ("-std=c++17", "-fPIC", "-fvisibility=hidden", "-w")
+MISSING = "no g++: the emulator compiles CUDA with it; install one, e.g. `apt install g++`"
+_CARRIED = re.compile(r"-D[A-Za-z_]\w*(=[A-Za-z0-9_.+\-]*)?|-?-std=c\+\+\d\d")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is emulated."""
+
+    files: Mapping[str, str]
+    """Name in a flat folder -> text."""
+    entry_file: str
+    flags: tuple[str, ...] = ()
+    """As for nvcc; those that mean nothing to a processor are left out."""
+    kernels: tuple[str, ...] = ()
+    """Launched as data, by name; () where the file has host code."""
+    told: Mapping[str, object] | None = None
+    """Carried inside the library for the worker: the launch lines and tunables."""
+
+
+def emulator_compiler() -> str | None:
+    """Path of g++ (its instrumentation is what the runtime answers); None when there is none."""
+    chosen = os.environ.get("CXX", "")
+    names = [chosen] if "g++" in Path(chosen).name else []
+    return next((found for name in [*names, "g++"] if (found := shutil.which(name))), None)
+
+
+def build_library(source: Source, *, folder: Path, timeout_s: float, checked: bool = True) -> BuildResult:
+    """Compile a source into ``folder``, cached by content.
+
+    Args:
+        source: what is compiled.
+        folder: the cache of builds; exists.
+        timeout_s: wall time for everything.
+        checked: with all checkers, or only run it.
+    """
+    start = time.monotonic()
+    compiler = emulator_compiler()
+    if compiler is None:
+        return BuildResult(False, None, MISSING, 0.0)
+    deadline = start + timeout_s
+    key = _key(compiler, checked, [dict(source.files), source.entry_file, source.flags, source.kernels, source.told])
+    artifact = folder / f"emulated-{key}" / "kernel.so"
+    if artifact.exists():
+        return BuildResult(True, artifact, "", time.monotonic() - start, cached=True)
+    objects, problem = _runtime(compiler, checked, folder, timeout_s)
+    if not objects:
+        return BuildResult(False, None, problem, time.monotonic() - start)
+    own = OwnedFolder(folder, ".emulated-")
+    try:
+        work = own.path / "build"
+        work.mkdir()
+        _write(source, work)
+        flags = [*ALWAYS, *(CHECKING if checked else PLAIN), *(f for f in source.flags if _CARRIED.fullmatch(f))]
+        names = ["-Dkw_run=kwemu_kw_run", "-Dkw_prepare=kwemu_kw_prepare"]
+        command = [compiler, *flags, *names, f"-I{HERE / 'include'}", "-I.", "-include", "kwemu/prelude.h"]
+        done = run_compiler(
+            [*command, "-x", "c++", "-c", source.entry_file, "-o", "kernel.o"], folder=work, timeout_s=timeout_s
+        )
+        if done.ok:
+            for each in objects:
+                shutil.copyfile(each, work / each.name)
+            link = [compiler, "-shared", "-Wl,-z,defs", "kernel.o", *(o.name for o in objects), "-o", "kernel.so"]
+            done = run_compiler(link, folder=work, timeout_s=max(deadline - time.monotonic(), 1.0))
+        if not done.ok:
+            return BuildResult(False, None, done.log.replace(str(HERE), "emulator"), time.monotonic() - start)
+        artifact.parent.mkdir(exist_ok=True)
+        os.replace(work / "kernel.so", artifact)
+        return BuildResult(True, artifact, "", time.monotonic() - start)
+    except Untranslatable as error:
+        return BuildResult(False, None, str(error), time.monotonic() - start)
+    finally:
+        own.close()
+
+
+def cannot_run(files: Mapping[str, str]) -> str:
+    """What of a source the emulator has nothing for, with file and line; "" when it can try."""
+    for name, text in files.items():
+        if found := foreign(text):
+            return f"{name}: the emulator cannot run {found}"
+    return ""
+
+
+def _key(compiler: str, checked: bool, what: Sequence[object]) -> str:
+    own = [p.read_text(encoding="utf-8") for p in _own_files()]
+    return content_hash([*what, checked, CHECKING, PLAIN, ALWAYS, compiler_version(compiler), own], length=24)
+
+
+def _own_files() -> list[Path]:
+    found = [
+        p for part in ("include", "runtime") for p in (HERE / part).rglob("*") if p.suffix in (".h", ".hpp", ".cpp")
+    ]
+    return sorted([*found, HEADER, HERE / "translate.py"])
+
+
+def _write(source: Source, work: Path) -> None:
+    for name, text in source.files.items():
+        new = translate(text, name)
+        if name == source.entry_file:
+            told = json.dumps(json.dumps(source.told)) if source.told is not None else '""'
+            new += thunks(source.kernels) + f"KWEMU_ENTRY const char kw_emulated[] = {told};\n"
+        (work / name).write_text(new, encoding="utf-8")
+    shutil.copyfile(HEADER, work / HEADER.name)
+
+
+def _runtime(compiler: str, checked: bool, folder: Path, timeout_s: float) -> tuple[list[Path], str]:
+    """The runtime's objects, compiled when there are none; [] and the compiler's words where that fails."""
+    parts = [*(HERE / "runtime").glob("*.?pp"), HERE / "include" / "kwemu" / "machine.h", HEADER]
+    texts = [p.read_text(encoding="utf-8") for p in sorted(parts)]
+    key = content_hash([texts, checked, ALWAYS, compiler_version(compiler)], length=24)
+    place = folder / f"emulator-runtime-{key}"
+    if not place.exists():
+        own = OwnedFolder(folder, ".emulator-")
+        try:
+            work = own.path / "runtime"
+            work.mkdir()
+            flags = [*ALWAYS, "-O2", f"-DKWEMU_CHECK={int(checked)}"]
+            done = run_compiler(
+                [compiler, *flags, "-c", str(HERE / "runtime" / "runtime.cpp")], folder=work, timeout_s=timeout_s
+            )
+            if not done.ok:
+                return [], done.log
+            if not place.exists():
+                os.rename(work, place)
+        except OSError:  # another process was quicker
+            if not place.exists():
+                raise
+        finally:
+            own.close()
+    return [place / "runtime.o"], ""

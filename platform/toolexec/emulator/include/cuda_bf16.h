@@ -1,0 +1,3 @@
+/* cuda_bf16.h: everything is in the prelude. */
+#pragma once
+#include "kwemu/prelude.h"

@@ -1,0 +1,3 @@
+/* cuda_pipeline.h: everything is in the prelude. */
+#pragma once
+#include "kwemu/prelude.h"

@@ -1,0 +1,3 @@
+/* cuda_runtime.h: everything is in the prelude. */
+#pragma once
+#include "kwemu/prelude.h"

@@ -1,0 +1,3 @@
+/* cuda_runtime_api.h: everything is in the prelude. */
+#pragma once
+#include "kwemu/prelude.h"

@@ -1,0 +1,3 @@
+/* device_functions.h: everything is in the prelude. */
+#pragma once
+#include "kwemu/prelude.h"

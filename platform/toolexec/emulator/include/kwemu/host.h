@@ -1,0 +1,104 @@
+/* The part of the runtime API that host code of a kw_run uses. Memory of host and device is one; a stream runs at once. */
+#pragma once
+#include "launch.h"
+#include "math.h"
+
+extern "C" {
+KWEMU_HIDDEN void kwemu_allocated(void*, size_t, const char* name, int written);
+KWEMU_HIDDEN void kwemu_freed(void*);
+KWEMU_HIDDEN void kwemu_written(void*, size_t);
+KWEMU_HIDDEN int kwemu_failed(void);
+}
+enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorLaunchFailure = 719 };
+typedef cudaError_t cudaError;
+enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout = 9 };
+enum cudaFuncCache { cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFuncCachePreferL1, cudaFuncCachePreferEqual };
+enum cudaDeviceAttr { cudaDevAttrMultiProcessorCount = 16, cudaDevAttrMaxSharedMemoryPerBlockOptin = 97, cudaDevAttrMaxThreadsPerBlock = 1 };
+typedef struct CUevent_st* cudaEvent_t;
+struct cudaDeviceProp {
+  char name[256];
+  size_t sharedMemPerBlock, sharedMemPerBlockOptin;
+  int warpSize, maxThreadsPerBlock, major, minor, multiProcessorCount;
+};
+
+inline cudaError_t cudaGetLastError() { return kwemu_failed() ? cudaErrorLaunchFailure : cudaSuccess; }
+inline cudaError_t cudaPeekAtLastError() { return cudaGetLastError(); }
+inline const char* cudaGetErrorString(cudaError_t e) { return e ? "unspecified launch failure" : "no error"; }
+inline const char* cudaGetErrorName(cudaError_t e) { return e ? "cudaErrorLaunchFailure" : "cudaSuccess"; }
+template <class T>
+cudaError_t cudaMalloc(T** p, size_t bytes) {
+  *p = static_cast<T*>(aligned_alloc(256, (bytes + 512) & ~size_t(255)));
+  if (!*p) return cudaErrorMemoryAllocation;
+  std::memset(static_cast<void*>(*p), 0xcb, bytes);
+  kwemu_allocated(*p, bytes, "memory of cudaMalloc", 0);
+  return cudaSuccess;
+}
+template <class T>
+cudaError_t cudaMallocAsync(T** p, size_t bytes, cudaStream_t) { return cudaMalloc(p, bytes); }
+inline cudaError_t cudaFree(void* p) {
+  if (p) kwemu_freed(p);
+  free(p);
+  return cudaSuccess;
+}
+inline cudaError_t cudaFreeAsync(void* p, cudaStream_t) { return cudaFree(p); }
+inline cudaError_t cudaMemcpy(void* to, const void* from, size_t n, cudaMemcpyKind) {
+  std::memmove(to, from, n);
+  kwemu_written(to, n);
+  return cudaGetLastError();
+}
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t n, cudaMemcpyKind k, cudaStream_t = nullptr) { return cudaMemcpy(to, from, n, k); }
+inline cudaError_t cudaMemset(void* to, int byte, size_t n) {
+  std::memset(to, byte, n);
+  kwemu_written(to, n);
+  return cudaGetLastError();
+}
+inline cudaError_t cudaMemsetAsync(void* to, int byte, size_t n, cudaStream_t = nullptr) { return cudaMemset(to, byte, n); }
+template <class T>
+cudaError_t cudaMemcpyToSymbol(T& symbol, const void* from, size_t n, size_t offset = 0, cudaMemcpyKind = cudaMemcpyHostToDevice) {
+  std::memcpy(const_cast<char*>(reinterpret_cast<const char*>(&symbol)) + offset, from, n);
+  return cudaSuccess;
+}
+template <class T>
+cudaError_t cudaMemcpyToSymbolAsync(T& s, const void* from, size_t n, size_t offset, cudaMemcpyKind k, cudaStream_t) { return cudaMemcpyToSymbol(s, from, n, offset, k); }
+template <class T>
+cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t n, size_t offset = 0, cudaMemcpyKind = cudaMemcpyDeviceToHost) {
+  std::memcpy(to, reinterpret_cast<const char*>(&symbol) + offset, n);
+  return cudaSuccess;
+}
+template <class T>
+cudaError_t cudaGetSymbolAddress(void** p, T& symbol) {
+  *p = const_cast<void*>(static_cast<const void*>(&symbol));
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceSynchronize() { return cudaGetLastError(); }
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaGetLastError(); }
+template <class F>
+cudaError_t cudaFuncSetAttribute(F, cudaFuncAttribute, int) { return cudaSuccess; }
+template <class F>
+cudaError_t cudaFuncSetCacheConfig(F, cudaFuncCache) { return cudaSuccess; }
+template <class F>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* n, F, int, size_t) { return *n = 1, cudaSuccess; }
+inline cudaError_t cudaGetDevice(int* d) { return *d = 0, cudaSuccess; }
+inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+inline cudaError_t cudaDeviceGetAttribute(int* v, cudaDeviceAttr a, int) {
+  *v = a == cudaDevAttrMultiProcessorCount ? 4 : a == cudaDevAttrMaxThreadsPerBlock ? 1024 : 227 << 10;
+  return cudaSuccess;
+}
+inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) {
+  *p = cudaDeviceProp{"emulated", 48 << 10, 227 << 10, 32, 1024, 8, 0, 4};
+  return cudaSuccess;
+}
+template <class... Params>
+cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Params...), dim3 grid, dim3 block, void** args, size_t shared = 0, cudaStream_t = nullptr,
+                                        const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  kwemu::Config config = kwemu::configured("", file, line, grid, block, shared);
+  config.cooperative = true;
+  kwemu::launch_packed(config, kernel, args, std::index_sequence_for<Params...>());
+  return cudaGetLastError();
+}
+template <class... Params>
+cudaError_t cudaLaunchKernel(void (*kernel)(Params...), dim3 grid, dim3 block, void** args, size_t shared = 0, cudaStream_t s = nullptr,
+                             const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  return cudaLaunchCooperativeKernel(kernel, grid, block, args, shared, s, file, line);
+}

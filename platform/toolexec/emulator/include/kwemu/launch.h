@@ -1,0 +1,55 @@
+/* Launches and shared memory, as translate.py writes them. Owns how a kernel's arguments reach its threads. */
+#pragma once
+#define KWEMU_UNSEEN __attribute__((no_sanitize("thread")))
+#define KWEMU_ENTRY extern "C" __attribute__((visibility("default")))
+#include <tuple>
+#include "machine.h"
+
+typedef struct CUstream_st* cudaStream_t;
+
+namespace kwemu {
+template <class Call, class... Args>
+struct Bound {
+  Call* call;
+  std::tuple<Args...> args;
+  /* Each thread gets parameters of its own, as on a GPU; unpacking them is not the kernel's access. */
+  KWEMU_BARE static void run(void* self) {
+    Bound& b = *static_cast<Bound*>(self);
+    std::apply([&b](const Args&... a) KWEMU_UNSEEN { (*b.call)(Args(a)...); }, b.args);
+  }
+};
+
+inline Config configured(const char* name, const char* file, int line, dim3 grid, dim3 block, size_t shared = 0,
+                         const void* = nullptr) {
+  return Config{grid, block, shared, false, Site{file, line}, name};
+}
+
+template <class Call, class... Args>
+void launch(const Config& config, Call call, Args... args) {
+  Bound<Call, Args...> bound{&call, std::tuple<Args...>(args...)};
+  kwemu_run(&config, &Bound<Call, Args...>::run, &bound);
+}
+
+template <class... Params, size_t... I>
+void launch_packed(const Config& config, void (*kernel)(Params...), void** args, std::index_sequence<I...>) {
+  launch(config, [kernel](Params... p) KWEMU_UNSEEN { kernel(p...); }, *static_cast<std::remove_reference_t<Params>*>(args[I])...);
+}
+
+template <class T, class Tag>
+KWEMU_BARE T& shared(const char* name, Tag*, size_t align = 0) {
+  static char tag;  // one address a declaration and instance
+  return *static_cast<T*>(kwemu_shared_object(&tag, sizeof(T), align > alignof(T) ? align : alignof(T), name));
+}
+/* extern __shared__ outside a function. */
+template <class T>
+struct DynamicShared {
+  operator T*() const { return static_cast<T*>(kwemu_dynamic_shared()); }
+};
+
+/* A launch as data: sizes and packed arguments come from whoever read the launch line. */
+template <class... Params>
+void launch_data(const char* name, const unsigned* dims, size_t bytes, void (*kernel)(Params...), void** args) {
+  Config config = configured(name, "", 0, dim3(dims[0], dims[1], dims[2]), dim3(dims[3], dims[4], dims[5]), bytes);
+  launch_packed(config, kernel, args, std::index_sequence_for<Params...>());
+}
+}  // namespace kwemu

@@ -1,0 +1,133 @@
+/* The compiler's instrumentation and the headers' own accesses arrive here.
+ *
+ * Owns which accesses are asked about: those of CUDA threads, outside their own stacks. What the host does is its own. */
+#include <algorithm>
+#include "shadow.hpp"
+
+namespace kwemu {
+namespace {
+const char* verb(bool write) { return write ? "writes" : "reads"; }
+
+[[noreturn]] void outside(uintptr_t a, size_t bytes, bool write, uint32_t pc) {
+  bool shared;
+  std::string place = place_of(a, shared);
+  fault("out of bounds", here(*machine.thread) + format(" %s %zu bytes at ", verb(write), bytes) + place + " at " + at_pc(pc));
+}
+
+[[noreturn]] void bad_state(uintptr_t a, size_t bytes, bool write, uint8_t* state, uint32_t pc) {
+  uintptr_t first = a;
+  size_t i = 0;
+  for (; i < bytes; i++)
+    if (state[i] == NOWHERE || state[i] & PENDING || (!write && state[i] != WRITTEN)) break;
+  first += i;
+  if (state[i] == NOWHERE) outside(a, bytes, write, pc);
+  bool shared;
+  std::string place = place_of(first, shared);
+  if (state[i] & PENDING)
+    fault("pending copy", here(*machine.thread) + format(" %s ", verb(write)) + place + " at " + at_pc(pc) + ", where a cp.async is under way that nobody has waited for");
+  fault("uninitialised", here(*machine.thread) + " reads " + place + " at " + at_pc(pc) + ", which nothing has written");
+}
+
+void check(uintptr_t base, uint8_t* states, Cell* cells, uintptr_t a, size_t bytes, bool write, Atomic atomic, uint32_t pc) {
+  uint8_t* state = states + (a - base);
+  Thread& t = *machine.thread;
+  bool fine = true;
+  if (write) {
+    for (size_t i = 0; i < bytes; i++) fine &= state[i] == UNWRITTEN || state[i] == WRITTEN;
+    for (size_t i = 0; i < bytes && atomic == UPDATE; i++) fine &= state[i] == WRITTEN;
+    if (!fine) bad_state(a, bytes, atomic != UPDATE, state, pc);
+    memset(state, WRITTEN, bytes);
+  } else {
+    for (size_t i = 0; i < bytes; i++) fine &= state[i] == WRITTEN;
+    if (!fine) bad_state(a, bytes, false, state, pc);
+  }
+  uintptr_t bottom = base & ~uintptr_t(3);
+  for (uintptr_t at = a; at < a + bytes;) {
+    unsigned skip = unsigned(at & 3), n = unsigned(std::min<uintptr_t>(4 - skip, a + bytes - at));
+    note(cells[(at - bottom) / 4], t, ((1u << n) - 1) << skip, write, atomic != PLAIN, pc, at, base == uintptr_t(machine.block->arena));
+    at += n;
+  }
+}
+}  // namespace
+
+void on_access(uintptr_t a, size_t bytes, bool write, Atomic atomic, uint32_t pc) {
+  Thread* t = machine.thread;
+  if (!t || !bytes) return;
+  Block& b = *t->block;
+  uintptr_t arena = uintptr_t(b.arena);
+  if (a - arena < ARENA_BYTES) {
+    if (a + bytes > arena + ARENA_BYTES) outside(a, bytes, write, pc);
+    return check(arena, b.state, b.cells, a, bytes, write, atomic, pc);
+  }
+  if (a - uintptr_t(t->stack) < STACK_BYTES) return;
+  Object* o = object_of(a);
+  if (!o || a + bytes > o->high) outside(a, bytes, write, pc);
+  check(o->low, o->state, o->cells, a, bytes, write, atomic, pc);
+}
+}  // namespace kwemu
+
+using kwemu::machine;
+using kwemu::offset_of;
+using kwemu::on_access;
+
+extern "C" {
+#define SIZE(n)                                                                                                        \
+  KWEMU_HIDDEN void __tsan_read##n(void* a) { if (machine.thread) on_access(uintptr_t(a), n, false, kwemu::PLAIN, offset_of(KWEMU_PC)); }                         \
+  KWEMU_HIDDEN void __tsan_write##n(void* a) { if (machine.thread) on_access(uintptr_t(a), n, true, kwemu::PLAIN, offset_of(KWEMU_PC)); }                         \
+  KWEMU_HIDDEN void __tsan_unaligned_read##n(void* a) { if (machine.thread) on_access(uintptr_t(a), n, false, kwemu::PLAIN, offset_of(KWEMU_PC)); }               \
+  KWEMU_HIDDEN void __tsan_unaligned_write##n(void* a) { if (machine.thread) on_access(uintptr_t(a), n, true, kwemu::PLAIN, offset_of(KWEMU_PC)); }               \
+  KWEMU_HIDDEN void __tsan_volatile_read##n(void* a) { volatile_access(a, n, false, KWEMU_PC); }                                \
+  KWEMU_HIDDEN void __tsan_volatile_write##n(void* a) { volatile_access(a, n, true, KWEMU_PC); }                                \
+  KWEMU_HIDDEN void __tsan_unaligned_volatile_read##n(void* a) { volatile_access(a, n, false, KWEMU_PC); }                      \
+  KWEMU_HIDDEN void __tsan_unaligned_volatile_write##n(void* a) { volatile_access(a, n, true, KWEMU_PC); }
+
+/* Volatile global memory is how flags were passed before there were atomics: ordered as one. Volatile shared memory is not. */
+static void volatile_access(void* a, size_t bytes, bool write, void* pc) {
+  if (!machine.thread) return;
+  bool flag = !kwemu_is_shared(a) && !(uintptr_t(a) - uintptr_t(machine.thread->stack) < kwemu::STACK_BYTES);
+  if (!flag) return on_access(uintptr_t(a), bytes, write, kwemu::PLAIN, offset_of(pc));
+  if (!write && ++machine.thread->atomics >= 64) kwemu_pause();  // before: what is read afterwards must be what was ordered
+  kwemu::on_access(uintptr_t(a), bytes, write, kwemu::ATOMIC, offset_of(pc));
+  kwemu::on_atomic(*machine.thread, uintptr_t(a), write);
+}
+SIZE(1) SIZE(2) SIZE(4) SIZE(8) SIZE(16)
+KWEMU_HIDDEN void __tsan_init(void) {}
+KWEMU_HIDDEN void __tsan_func_entry(void*) {}
+KWEMU_HIDDEN void __tsan_func_exit(void) {}
+KWEMU_HIDDEN void __tsan_vptr_update(void*, void*) {}
+KWEMU_HIDDEN void __tsan_vptr_read(void*) {}
+KWEMU_HIDDEN void __tsan_read_range(void* a, size_t n) { on_access(uintptr_t(a), n, false, kwemu::PLAIN, offset_of(KWEMU_PC)); }
+KWEMU_HIDDEN void __tsan_write_range(void* a, size_t n) { on_access(uintptr_t(a), n, true, kwemu::PLAIN, offset_of(KWEMU_PC)); }
+
+struct Place { const char* file; uint32_t line, column; };
+struct Mismatch { Place where; const struct { uint16_t kind, info; char name[1]; }* type; uint8_t log_align, kind; };
+KWEMU_HIDDEN void __ubsan_handle_type_mismatch_v1(Mismatch* m, uintptr_t a) {
+  using namespace kwemu;
+  if (!machine.thread) return;
+  unsigned align = 1u << m->log_align;
+  if (!(a & (align - 1))) return;
+  bool shared;
+  fault("misaligned", here(*machine.thread) + format(" uses %s (%u bytes aligned) at ", m->type->name, align) + place_of(a, shared) + " at " + at(Site{m->where.file, int(m->where.line)}));
+}
+
+void kwemu_atomic(const volatile void* a, unsigned bytes, int writes, int order, void* pc) {
+  using namespace kwemu;
+  Thread* t = machine.thread;
+  if (!t) return;
+  if (++t->atomics >= 64) kwemu_pause();
+  if (!CHECKED) return;
+  if (uintptr_t(a) & (bytes - 1)) {
+    bool shared;
+    fault("misaligned", here(*t) + format(" updates %u bytes atomically at ", bytes) + place_of(uintptr_t(a), shared) + " at " + at_pc(offset_of(pc)));
+  }
+  on_access(uintptr_t(a), bytes, writes, writes == 1 ? UPDATE : ATOMIC, offset_of(pc));
+  if (order) on_fence(*t);
+  on_atomic(*t, uintptr_t(a), writes);
+}
+void kwemu_fence(int) {
+  if (kwemu::CHECKED && machine.thread) kwemu::on_fence(*machine.thread);
+}
+void kwemu_touch(const volatile void* a, size_t bytes, int writes, void* pc) {
+  if (kwemu::CHECKED) on_access(uintptr_t(a), bytes, writes, kwemu::PLAIN, offset_of(pc));
+}
+}

@@ -1,0 +1,186 @@
+/* The order in which blocks and threads run, and what a standstill means.
+ *
+ * One block runs until all its threads are done. Only where its threads wait for the grid, or for another block by
+ * spinning, the next one begins beside it. The order depends on nothing but the launch. */
+#include "machine.hpp"
+#include "shadow.hpp"
+
+namespace kwemu {
+namespace {
+constexpr int SPINS_BEFORE_NEXT = 4;  // rounds in which a block only spun
+enum class Ended { DONE, AT_GRID, SPINNING };
+
+std::unique_ptr<Block> make_block(Launch& l, uint32_t linear) {
+  auto b = std::make_unique<Block>();
+  dim3 g = l.config->grid, s = l.config->block;
+  b->linear = linear;
+  b->index = {linear % g.x, linear / g.x % g.y, linear / g.x / g.y};
+  b->serial = l.first_serial + linear;
+  b->threads.resize(l.n);
+  b->warps.resize((l.n + WARP - 1) / WARP);
+  for (unsigned i = 0; i < l.n; i++) {
+    Thread& t = b->threads[i];
+    t.block = b.get();
+    t.now = Now{{i % s.x, i / s.x % s.y, i / s.x / s.y}, b->index, s, g, i, i % WARP};
+    b->warps[i / WARP].alive |= 1u << (i % WARP);
+  }
+  take_arena(*b, l.config->shared);
+  return b;
+}
+
+void drop_block(Block& b) {
+  for (Thread& t : b.threads)
+    if (t.stack) give_stack(t.stack);
+  for (Warp& w : b.warps)
+    for (Meeting* m : w.open) delete m;
+  give_arena(b);
+}
+
+void after_run(Thread& t) {
+  if (t.state != State::DONE || machine.stop) return;
+  give_stack(t.stack);
+  t.stack = nullptr;
+  forget_copies(t);
+  thread_left_warp(t);
+  thread_left_barriers(*t.block);
+}
+
+[[noreturn]] void explain_standstill(Block& b) {
+  const Thread *ended = nullptr, *waits = nullptr, *other = nullptr;
+  for (Thread& t : b.threads) {
+    if (t.state == State::DONE) ended = ended ? ended : &t;
+    if (t.state != State::WAITING) continue;
+    if (!waits) waits = &t;
+    else if (!other && (t.wait != waits->wait || t.site.line != waits->site.line)) other = &t;
+  }
+  auto what = [](const Thread& t) {
+    const char* names[] = {"nothing", "a barrier", "the grid's barrier", "a warp primitive", "active lanes"};
+    std::string mask = t.wait == Wait::WARP_MEETING ? format(" (mask 0x%08x)", t.held->mask) : "";
+    return std::string(names[int(t.wait)]) + mask + " at " + at(t.site);
+  };
+  bool warp = waits->wait == Wait::WARP_MEETING || (other && other->wait == Wait::WARP_MEETING);
+  if (other && warp)
+    fault("deadlock", here(*waits) + " waits for " + what(*waits) + ", " + here(*other) + " for " + what(*other) +
+                          ": a mask names lanes that do not come");
+  if (other)
+    fault("deadlock", here(*waits) + " waits for " + what(*waits) + ", " + here(*other) + " for " + what(*other));
+  if (waits->wait == Wait::BARRIER && ended)
+    fault("barrier divergence", here(*waits) + " waits for " + what(*waits) + ", which " + here(*ended) +
+                                    " did not reach before it ended");
+  fault("deadlock", here(*waits) + " waits for " + what(*waits) + " for ever");
+}
+
+Ended run_block(Block& b) {
+  for (int spun = 0;;) {
+    bool ran = false, progress = false;
+    for (Thread& t : b.threads) {
+      if (t.state != State::READY) continue;
+      ran = true;
+      t.atomics = 0;
+      resume(t);
+      progress |= t.state != State::READY;
+      if (machine.stop) return Ended::DONE;
+      after_run(t);
+    }
+    if (ran && progress) spun = 0;
+    if (ran && !progress && ++spun >= SPINS_BEFORE_NEXT) return Ended::SPINNING;
+    if (ran || name_active_lanes(b)) continue;
+    if (b.done == b.threads.size()) return Ended::DONE;
+    if (b.at_grid && b.at_grid + b.done == b.threads.size()) return Ended::AT_GRID;
+    try {
+      explain_standstill(b);
+    } catch (const std::string&) {
+      return Ended::DONE;
+    }
+  }
+}
+
+bool too_large(const Config& c, std::string& why) {
+  uint64_t n = uint64_t(c.block.x) * c.block.y * c.block.z;
+  if (n == 0 || n > MAX_THREADS || c.block.z > 64) why = format("block (%u,%u,%u): 1 to 1024 threads", c.block.x, c.block.y, c.block.z);
+  else if (!c.grid.x || !c.grid.y || !c.grid.z || c.grid.x > 0x7fffffffu || c.grid.y > 65535 || c.grid.z > 65535)
+    why = format("grid (%u,%u,%u): no GPU takes it", c.grid.x, c.grid.y, c.grid.z);
+  else if (c.shared > SHARED_LIMIT) why = format("%zu bytes of dynamic shared memory: at most %zu", c.shared, SHARED_LIMIT);
+  return !why.empty();
+}
+
+void run_all(Launch& l) {
+  uint32_t next = 0;
+  size_t turn = 0;
+  while (!machine.stop && (next < l.total || !l.live.empty())) {
+    if (turn >= l.live.size() && next < l.total) l.live.push_back(make_block(l, next++));
+    if (turn >= l.live.size()) turn = 0;
+    Block& b = *l.live[turn];
+    bool at_grid = b.at_grid && b.at_grid + b.done == b.threads.size();
+    Ended how = at_grid ? Ended::AT_GRID : run_block(b);
+    if (machine.stop) break;
+    if (how == Ended::DONE) {
+      drop_block(b);
+      l.live.erase(l.live.begin() + long(turn));
+      continue;
+    }
+    turn++;
+    if (how == Ended::AT_GRID && next == l.total) {
+      bool all = true;
+      for (auto& o : l.live) all &= o->at_grid + o->done == o->threads.size() && o->at_grid;
+      if (!all) continue;
+      order_grid(l);
+      for (auto& o : l.live) {
+        o->at_grid = 0;
+        for (Thread& t : o->threads)
+          if (t.state == State::WAITING) wake(t);
+      }
+    }
+  }
+  for (auto& b : l.live) drop_block(*b);
+}
+}  // namespace
+
+void wake(Thread& t) {
+  t.state = State::READY;
+  t.wait = Wait::NOTHING;
+}
+
+void wait_here(Wait what, Site site) {
+  Thread& t = *machine.thread;
+  t.state = State::WAITING;
+  t.wait = what;
+  t.site = site;
+  leave();
+}
+}  // namespace kwemu
+
+extern "C" {
+void kwemu_run(const kwemu::Config* config, kwemu::Body body, void* arguments) {
+  using namespace kwemu;
+  if (!machine.report.empty()) return;  // a failed launch leaves a device that runs nothing more
+  Launch l{};
+  l.config = config;
+  l.body = body;
+  l.arguments = arguments;
+  machine.launch = &l;
+  machine.stop = false;
+  try {
+    std::string why;
+    if (too_large(*config, why)) fault("launch", why + " at " + at(config->site));
+    l.n = config->block.x * config->block.y * config->block.z;
+    uint64_t total = uint64_t(config->grid.x) * config->grid.y * config->grid.z;
+    if (total > 1u << 28) fault("launch", format("%llu blocks are more than can be emulated", (unsigned long long)total));
+    l.total = uint32_t(total);
+    l.first_serial = machine.next_serial;
+    machine.next_serial += l.total;
+    run_all(l);
+  } catch (const std::string&) {
+    for (auto& b : l.live) drop_block(*b);
+  }
+  machine.launch = nullptr;
+  machine.block = nullptr;
+}
+void kwemu_pause(void) {
+  if (kwemu::machine.thread) kwemu::leave();
+}
+unsigned long long kwemu_clock(void) {
+  static unsigned long long ticks;
+  return ticks += 16;
+}
+}

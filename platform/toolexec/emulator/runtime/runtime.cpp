@@ -1,0 +1,11 @@
+/* All of the runtime as one unit: it is compiled on the user's machine, and this way in half the time. */
+#include "report.cpp"
+#include "fibers.cpp"
+#include "grid.cpp"
+#include "barriers.cpp"
+#include "warps.cpp"
+#include "memory.cpp"
+#include "shadow.cpp"
+#include "copies.cpp"
+#include "accesses.cpp"
+#include "entry.cpp"

@@ -1,0 +1,173 @@
+/* Who used which bytes last, and what orders two uses. */
+#include "shadow.hpp"
+#include <algorithm>
+#include <unordered_map>
+
+namespace kwemu {
+namespace {
+std::unordered_map<uintptr_t, Knowledge> released;  // by the address of the atomic, of this launch
+uint32_t released_serial;
+
+void catch_up(Thread& t) {  // what a thread's clocks say belongs to one generation
+  if (t.known_gen == t.block->gen) return;
+  t.known_gen = t.block->gen;
+  t.clock = 1;
+  if (!t.known.empty()) t.known.assign(t.known.size(), 0);
+}
+
+void forget_older_launches() {
+  if (released_serial == machine.launch->first_serial) return;
+  released.clear();
+  released_serial = machine.launch->first_serial;
+}
+
+bool ordered(const Slot& s, Thread& t) {
+  Block& b = *t.block;
+  if (s.block == b.serial) {
+    if (s.thread == t.now.rank || s.gen < b.gen) return true;
+    return t.known_gen == b.gen && !t.known.empty() && t.known[s.thread] >= s.clock;
+  }
+  if (s.block < machine.launch->first_serial) return true;
+  for (const Knowledge* k : {&t.knows, &b.knows}) {
+    if (k->empty()) continue;
+    auto below = k->below.find(s.block);
+    if (below != k->below.end() && s.gen < below->second) return true;
+    auto exact = k->exact.find({s.block, s.thread});
+    if (exact != k->exact.end() && (s.gen < exact->second.first || (s.gen == exact->second.first && s.clock <= exact->second.second))) return true;
+  }
+  return false;
+}
+
+[[noreturn]] void race(const Slot& s, Thread& t, bool write, bool atomic, bool other_writes, uint32_t pc, uintptr_t a) {
+  bool shared;
+  std::string place = place_of(a, shared);
+  Block& b = *t.block;
+  const Config& c = *machine.launch->config;
+  uint32_t linear = s.block - machine.launch->first_serial;
+  unsigned r = s.thread;
+  std::string them = format("block (%u,%u,%u) thread (%u,%u,%u)", linear % c.grid.x, linear / c.grid.x % c.grid.y, linear / c.grid.x / c.grid.y, r % c.block.x, r / c.block.x % c.block.y, r / c.block.x / c.block.y);
+  const char* mine = atomic ? (write ? "updates atomically" : "reads atomically") : write ? "writes" : "reads";
+  const char* theirs = s.atomic ? "updated atomically" : other_writes ? "wrote" : "read";
+  fault("race", here(t) + " " + mine + " " + place + " at " + at_pc(pc) + ", which " + them + " " + theirs + " at " + at_pc(s.pc) +
+                    (s.block == b.serial ? "; no barrier lies between" : "; nothing orders two blocks"));
+}
+
+bool same_user(const Slot& s, const Slot& m) { return s.block == m.block && s.thread == m.thread; }
+}  // namespace
+
+void Knowledge::join(const Knowledge& o) {
+  for (auto& [block, gen] : o.below) below[block] = std::max(below[block], gen);
+  for (auto& [who, when] : o.exact) exact[who] = std::max(exact[who], when);
+}
+
+void note(Cell& cell, Thread& t, unsigned mask, bool write, bool atomic, uint32_t pc, uintptr_t a, bool shared) {
+  catch_up(t);
+  Slot me{t.block->serial, t.block->gen, pc, t.now.rank, t.clock > 65535 ? 65535 : t.clock, mask, atomic, 1};
+  for (Slot& s : cell.writes)
+    if (s.used && s.mask & mask && !(s.atomic && atomic) && !(shared && s.block != me.block) && !ordered(s, t)) race(s, t, write, atomic, true, pc, a);
+  if (!write) {
+    Slot &r0 = cell.reads[0], &r1 = cell.reads[1];
+    if (!r0.used || same_user(r0, me)) me.mask |= r0.used && r0.gen == me.gen && r0.clock == me.clock ? r0.mask : 0, r0 = me;
+    else if (!r1.used || same_user(r1, me)) me.mask |= r1.used && r1.gen == me.gen && r1.clock == me.clock ? r1.mask : 0, r1 = me;
+    else if (r0.block == me.block && r0.gen < me.gen) r0 = me;
+    else r1 = me;
+    return;
+  }
+  for (Slot& s : cell.reads)
+    if (s.used && s.mask & mask && !(s.atomic && atomic) && !(shared && s.block != me.block) && !ordered(s, t)) race(s, t, write, atomic, false, pc, a);
+  Slot &w0 = cell.writes[0], &w1 = cell.writes[1];
+  if (mask == 15) {
+    w0 = me;
+    w1.used = cell.reads[0].used = cell.reads[1].used = 0;
+  } else if (!w0.used || !(w0.mask & ~mask)) {
+    w0 = me;
+  } else if (!w1.used || !(w1.mask & ~mask)) {
+    w1 = me;
+  } else {
+    (w0.mask & mask ? w0 : w1) = me;
+  }
+}
+
+void order_block(Block& b) {
+  if (b.somebody_knows) {
+    for (Thread& t : b.threads) {
+      b.knows.join(t.knows);
+      t.knows = Knowledge{};
+    }
+    b.somebody_knows = false;
+  }
+  b.gen++;
+  if (b.fenced) b.published = b.gen;
+  b.fenced = false;
+}
+
+void order_some(Block& b, const std::vector<unsigned>& ranks) {
+  std::vector<uint16_t> all(b.threads.size(), 0);
+  Knowledge knowledge;
+  for (unsigned r : ranks) {
+    Thread& t = b.threads[r];
+    catch_up(t);
+    for (size_t i = 0; i < t.known.size(); i++) all[i] = std::max(all[i], t.known[i]);
+    all[r] = std::max<uint16_t>(all[r], uint16_t(std::min(t.clock, 65535u)));
+    if (b.somebody_knows) knowledge.join(t.knows);
+  }
+  for (unsigned r : ranks) {
+    Thread& t = b.threads[r];
+    t.known = all;
+    t.clock++;
+    if (b.somebody_knows) t.knows = knowledge;
+  }
+}
+
+void order_lanes(Block& b, unsigned warp, unsigned lanes) {
+  std::vector<unsigned> ranks;
+  for (unsigned i = 0; i < WARP; i++)
+    if (lanes >> i & 1) ranks.push_back(warp * WARP + i);
+  order_some(b, ranks);
+}
+
+void order_grid(Launch& l) {
+  if (!CHECKED) return;
+  l.first_serial = machine.next_serial;
+  machine.next_serial += l.total;
+  for (auto& b : l.live) {
+    b->serial = l.first_serial + b->linear;
+    b->gen++;
+    b->knows = Knowledge{};
+    for (Thread& t : b->threads) t.knows = Knowledge{};
+  }
+}
+
+void on_fence(Thread& t) {
+  catch_up(t);
+  t.fence_gen = t.block->gen;
+  t.fence_clock = t.clock++;
+  t.block->fenced = true;
+}
+
+void on_atomic(Thread& t, uintptr_t address, bool writes) {
+  forget_older_launches();
+  Block& b = *t.block;
+  auto found = released.find(address);
+  if (found != released.end()) {
+    t.knows.join(found->second);
+    b.somebody_knows = true;
+  }
+  if (!writes || (!t.fence_gen && !b.published)) return;
+  Knowledge& k = released[address];
+  uint32_t& below = k.below[b.serial];
+  below = std::max({below, b.published, t.fence_gen});
+  if (t.fence_gen) {
+    auto& exact = k.exact[{b.serial, t.now.rank}];
+    exact = std::max(exact, {t.fence_gen, t.fence_clock});
+    if (t.known_gen == t.fence_gen)
+      for (size_t i = 0; i < t.known.size(); i++)
+        if (t.known[i]) {
+          auto& other = k.exact[{b.serial, unsigned(i)}];
+          other = std::max(other, {t.fence_gen, t.known[i]});
+        }
+    k.join(t.knows);
+    k.join(b.knows);
+  }
+}
+}  // namespace kwemu

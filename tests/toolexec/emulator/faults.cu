@@ -1,0 +1,138 @@
+// Broken kernels, one a number; `// fault: KIND` marks the line that a report has to name. Launched by scalar 0.
+#include "kernelwright.h"
+#include <cuda_fp16.h>
+#include <cuda_pipeline.h>
+#include <cooperative_groups.h>
+#include <cassert>
+namespace cg = cooperative_groups;
+
+__global__ void k0(const float* in, float* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  out[i] = in[i];  // fault: out of bounds
+}
+__global__ void k1(const float* in, float* out, int n) {
+  __shared__ float tile[64];
+  tile[threadIdx.x + 1] = in[threadIdx.x];  // fault: out of bounds
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x + 1];
+}
+__global__ void k2(const float* in, float* out, int n) {
+  __shared__ float tile[64];
+  tile[threadIdx.x] = in[threadIdx.x];
+  out[threadIdx.x] = tile[63 - threadIdx.x];  // fault: uninitialised race
+}
+__global__ void k3(const float* in, float* out, int n) {
+  __shared__ float tile[64];
+  for (int round = 0; round < 3; round++) {
+    tile[threadIdx.x] = in[threadIdx.x] + round;  // fault: race
+    __syncthreads();
+    out[threadIdx.x] = tile[63 - threadIdx.x];
+  }
+}
+__global__ void k4(const float* in, float* out, int n) {
+  if (threadIdx.x < 32) {
+    __syncthreads();  // fault: barrier divergence
+  }
+  out[threadIdx.x] = in[threadIdx.x];
+}
+__global__ void k5(const float* in, float* out, int n) {
+  if (threadIdx.x % 2)
+    __syncthreads();  // fault: barrier divergence
+  else
+    __syncthreads();  // fault: barrier divergence
+  out[threadIdx.x] = in[threadIdx.x];
+}
+__global__ void k6(const float* in, float* out, int n) {
+  float4 v = *reinterpret_cast<const float4*>(in + 1 + 4 * threadIdx.x);  // fault: misaligned
+  out[threadIdx.x] = v.x + v.w;
+}
+__global__ void k7(const float* in, float* out, int n) {
+  float v = in[threadIdx.x];
+  if (threadIdx.x % 32 < 16) v += __shfl_down_sync(0xffffffffu, v, 8);  // fault: deadlock wrong mask
+  __syncthreads();
+  out[threadIdx.x] = v;
+}
+__global__ void k8(const float* in, float* out, int n) {
+  float v = in[threadIdx.x];
+  v += __shfl_xor_sync(0x0000ffffu, v, 1);  // fault: wrong mask
+  out[threadIdx.x] = v;
+}
+__global__ void k9(const float* in, float* out, int n) {
+  __shared__ float tile[64];
+  __pipeline_memcpy_async(&tile[threadIdx.x], in + threadIdx.x, 4);
+  __pipeline_commit();
+  out[threadIdx.x] = tile[threadIdx.x];  // fault: pending copy
+  __pipeline_wait_prior(0);
+}
+__global__ void k10(const float* in, float* out, int n) {
+  out[threadIdx.x] = in[blockIdx.x * blockDim.x + threadIdx.x];  // fault: race
+}
+__global__ void k11(const float* in, float* out, int n) {
+  __shared__ int count;
+  if (threadIdx.x == 0) count = 0;
+  __syncthreads();
+  count += 1;  // fault: race
+  __syncthreads();
+  out[threadIdx.x] = count;
+}
+__global__ void k12(const float* in, float* out, int n) {
+  extern __shared__ float dynamic[];
+  dynamic[threadIdx.x] = in[threadIdx.x];  // fault: out of bounds
+  out[threadIdx.x] = dynamic[threadIdx.x];
+}
+__global__ void k13(const float* in, float* out, int n) {
+  out[threadIdx.x] += in[threadIdx.x];  // fault: uninitialised
+}
+__global__ void k14(const float* in, float* out, int n) {
+  assert(threadIdx.x < 40);  // fault: assertion
+  out[threadIdx.x] = in[threadIdx.x];
+}
+__global__ void k15(const float* in, float* out, int n) {
+  __shared__ float tile[64];
+  tile[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  for (int d = 32; d > 0; d /= 2) {
+    if (threadIdx.x < d) tile[threadIdx.x] += tile[threadIdx.x + d];  // fault: race
+  }
+  if (threadIdx.x == 0) out[0] = tile[0];
+}
+__global__ void k16(const float* in, float* out, int n) {
+  if (threadIdx.x < 32) __barrier_sync_count(1, 64);  // fault: deadlock
+  else __barrier_sync_count(2, 64);  // fault: deadlock
+}
+__global__ void k17(const float* in, float* out, int n) {
+  __shared__ __half tile[64];
+  tile[threadIdx.x] = __float2half(in[threadIdx.x]);
+  out[threadIdx.x] = __half2float(tile[threadIdx.x ^ 1]);  // fault: race uninitialised
+}
+__global__ void k18(const float* in, float* out, int n) {
+  __shared__ float tile[64];
+  __pipeline_memcpy_async(&tile[threadIdx.x], in + threadIdx.x, 4);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  out[threadIdx.x] = tile[threadIdx.x ^ 32];  // fault: uninitialised race
+}
+__device__ unsigned tickets;
+__global__ void k19(const float* in, float* out, int n) {
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    out[blockIdx.x] = in[blockIdx.x];
+    last = atomicAdd(&tickets, 1u) == gridDim.x - 1;  // no __threadfence before it
+  }
+  __syncthreads();
+  if (last && threadIdx.x == 0) {
+    tickets = 0;
+    float sum = 0;
+    for (unsigned b = 0; b < gridDim.x; b++) sum += out[b];  // fault: race
+    out[0] = sum;
+  }
+}
+typedef void (*kernel)(const float*, float*, int);
+const kernel kernels[] = {k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13, k14, k15, k16, k17, k18, k19};
+
+int kw_run(const kw_tensor* in, kw_tensor* out, const kw_scalar* scalars, kw_workspace*, kw_stream stream) {
+  int which = int(scalars[0].i), n = int(out[0].shape[0]);
+  kernels[which]<<<which == 10 || which == 19 ? 2 : which == 0 ? n / 64 + 1 : 1, 64, which == 12 ? 32 * 4 : 0, (cudaStream_t)stream>>>(
+      (const float*)in[0].data, (float*)out[0].data, n);
+  return cudaGetLastError();
+}
