@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from kernelwright.cli import doctor, evaluate, library, optimize, runs, suite, tasks
+from kernelwright.cli import doctor, evaluate, lessons, library, optimize, prompts, runs, suite, tasks
 from kernelwright.cli.output import note, print_json
 from kernelwright.errors import KernelwrightError
 
@@ -34,6 +34,8 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(suite.app, name="suite")
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(library.app, name="library")
+app.add_typer(lessons.app, name="lessons")
+app.add_typer(prompts.app, name="prompts")
 
 
 def _show_version(wanted: bool) -> None:

@@ -144,7 +144,7 @@ class PromptStore:
         """
         mine = [x for x in lessons if self.role in x.roles]
         wanted = {x.id: x.text_hash for x in sorted(mine, key=lambda x: x.id)}
-        version = self.current or self.started(seed)
+        version = self.current or (self.started(seed) if wanted else None)
         if version is None or version.lessons == wanted:
             return None
         base, more = self.base(version.id), {"state": "accepted"}
@@ -178,10 +178,54 @@ class PromptStore:
         self.lineage.events.append(event)
 
 
+def follow_all(root: Path, lessons: Sequence[Lesson], *, reason: str) -> list[PromptVersion]:
+    """New versions of every role whose active lessons changed; see :meth:`PromptStore.follow`."""
+    made = (PromptStore(root, role).follow(lessons, reason=reason) for role in roles(root))
+    return [version for version in made if version is not None]
+
+
 def seed_text(role: str) -> str:
     """The shipped base text of a role; "" when there is none."""
     file = resources.files("kernelwright").joinpath("agents", "prompts", f"{role}.md")
     return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+
+def of_file(store: PromptStore, file: Path, lessons: Sequence[Lesson], *, reason: str) -> PromptVersion:
+    """A version of a text that a person edited, with the lessons that are active.
+
+    Raises:
+        UserError: it cannot be read or says what no prompt may say.
+    """
+    try:
+        text = base_of(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read {file}: {error}") from None
+    wrong = text_complaints(text, limit=MAX_PROMPT)
+    if wrong or len(text.split()) < 5:
+        raise UserError(f"{file}: {'; '.join(wrong) or 'fewer than five words are no prompt'}")
+    version = store.current or store.started()
+    mine = [x for x in lessons if store.role in x.roles]
+    more = {"state": "accepted"}
+    parent = version.id if version else ""
+    return store.add(text, mine, parent=parent, origin="user", reason=reason, more=more)
+
+
+def export_version(store: PromptStore, id: str, lessons: Sequence[Lesson], into: Path) -> list[Path]:
+    """Write a version's base text, its record and its lessons into a folder.
+
+    Returns:
+        The files.
+    """
+    from kernelwright.promptopt.lesson_files import save_lesson
+
+    version = store.get(id)
+    with disk_errors(into):
+        into.mkdir(parents=True, exist_ok=True)
+        text, record = into / f"{store.role}.md", into / f"{store.role}.json"
+        text.write_text(store.base(version.id), encoding="utf-8")
+        version.save(record)
+    kept = [x for x in lessons if x.id in version.lessons]
+    return [text, record, *(save_lesson(x, into / "lessons") for x in kept)]
 
 
 def roles(root: Path) -> list[str]:

@@ -17,7 +17,7 @@ from kernelwright.promptopt.screening import complaints, lesson_refusals, prompt
 from kernelwright.promptopt.selection import Selector, assembled, lessons_block, tokens_of
 from kernelwright.promptopt.shelves import LessonShelf, moved
 from kernelwright.promptopt.states import rule, sign_test
-from kernelwright.records import Lesson, LessonEffect, LessonScope, LessonState, LessonTrial, Task
+from kernelwright.records import Lesson, LessonEffect, LessonScope, LessonState, LessonTrial, Ratio, Task
 
 TODAY = "2026-06-01"
 
@@ -154,8 +154,14 @@ def test_counts_take_sides_only_where_the_interval_excludes_one() -> None:
 
 
 def evidence(pro: int, con: int = 0, ties: int = 0, **more: object) -> dict[str, object]:
-    named = {"supporting": pro, "contradicting": con, "neutral": ties}
-    trials = tuple(LessonTrial(source=f"run:{side}/{i}", side=side) for side, n in named.items() for i in range(n))
+    named = {"supporting": (pro, 1.3), "contradicting": (con, 0.7), "neutral": (ties, 1.0)}
+    trials = tuple(
+        LessonTrial(
+            source=f"run:{side}/{i}", side=side, family="softmax", child=f"{side}{i}",
+            gain=Ratio(value=gain, low=gain / 1.1, high=gain * 1.1, pairs=9, against="parent"),
+        )
+        for side, (count, gain) in named.items() for i in range(count)
+    )  # fmt: skip
     return {"trials": trials, "n": pro + con + ties, "median_gain": 1.3, "low": 1.1, "high": 1.5, **more}
 
 
