@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from kernelwright.errors import ConfigError, UnknownName
 from kernelwright.records import LanguageName
+
+OPEN_MAPPINGS = frozenset({"models.prices"})
+"""Options whose keys are the user's."""
 
 BaselineName = Literal["eager", "compile", "compile-max", "onednn", "start"]
 
@@ -33,11 +36,21 @@ class BudgetConfig(_Section):
     measurements: int = Field(gt=0)
     """Judged or screened candidates, tuning trials included."""
     rounds: int = Field(gt=0)
+    candidates: int = Field(ge=0)
+    """Candidates judged, tuning apart; 0 means no limit."""
+    cost_usd: float = Field(ge=0)
+    """Money for models; 0 means no limit. Needs known prices."""
+    tokens: int = Field(ge=0)
+    """Tokens of models, in and out together; 0 means no limit."""
 
 
 class SearchConfig(_Section):
     """How the search engine goes about it."""
 
+    strategy: Literal["chain", "beam", "islands"]
+    """Where a model's round starts from: the best, the ``width`` best, or the best of each language and technique."""
+    width: int = Field(gt=0, le=16)
+    """Parents of one round in ``beam`` and ``islands``."""
     decisions_per_round: int = Field(gt=0, le=64)
     patience: int = Field(gt=0)
     """Rounds without progress before the run ends."""
@@ -76,6 +89,70 @@ class JudgeConfig(_Section):
     """The lowest tier of sandbox to judge in; ``rlimits`` means any."""
 
 
+class PriceConfig(_Section):
+    """USD for a million tokens."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    cached: float | None = Field(default=None, ge=0)
+    """Of input that the provider had cached; None means as ``input``."""
+
+
+class RoleModelConfig(_Section):
+    """The model of one role; "" everywhere means as the others."""
+
+    model: str
+    base_url: str
+    """Set, it brings its own ``api_key_env``: a key is never sent to another server than it was configured for."""
+    api_key_env: str
+
+
+class ModelsConfig(_Section):
+    """Language models: which, where, and what a call may take. Keys are never in a configuration."""
+
+    model: str
+    """``openai/NAME``, ``relay:DIR``, ``scripted:FILE``; "" means none."""
+    base_url: str
+    """Of any OpenAI-compatible server; "" means OpenAI's own."""
+    api_key_env: str
+    """Name of the variable that holds the key; servers on this machine need none."""
+    planner: RoleModelConfig
+    coder: RoleModelConfig
+    reflector: RoleModelConfig
+    temperature: float | None
+    """None means as the provider likes."""
+    stream: bool
+    """False: ask for the answer in one piece."""
+    max_output_tokens: int = Field(gt=0)
+    planner_tokens: int = Field(ge=2000)
+    """Most tokens of a planner's prompt; what does not fit is left out, and said."""
+    coder_tokens: int = Field(ge=2000)
+    """Most tokens of a coder's or repairer's prompt."""
+    reflector_tokens: int = Field(ge=2000)
+    timeout_s: float = Field(gt=0)
+    """One attempt at one call. ``relay`` waits as long as the run has time."""
+    retries: int = Field(ge=0)
+    """Further attempts after a fault that may pass: 429, 5xx, timeouts, broken connections."""
+    retry_pause_s: float = Field(ge=0)
+    """Before the first of these; doubled each time, unless the server says how long."""
+    format_retries: int = Field(ge=0)
+    """How often an answer that cannot be used is asked for again, with what was wrong."""
+    repairs: int = Field(ge=0)
+    """How often a candidate that the judge refused is repaired; 0 means never."""
+    store_prompts: bool
+    """False: calls/ holds no prompts, only their hashes."""
+    prices: dict[str, PriceConfig]
+    """Model's name or pattern -> its price; goes before the shipped table."""
+
+
+class EnginesConfig(_Section):
+    """The engine of single roles; "" means as ``engine``."""
+
+    planner: Literal["", "search", "llm", "hybrid"]
+    coder: Literal["", "search", "llm", "hybrid"]
+    reflector: Literal["", "search", "llm", "hybrid"]
+
+
 class Target(BaseModel):
     """When to stop early: a latency or a speed-up."""
 
@@ -88,14 +165,20 @@ class Target(BaseModel):
 class RunConfig(_Section):
     """All options of a run."""
 
-    engine: Literal["auto", "search"]
-    """``auto`` is ``search`` while no model is configured."""
+    engine: Literal["auto", "search", "llm", "hybrid"]
+    """``search`` needs no model; ``llm`` plans and writes with one; ``hybrid`` does both, and search refines what the
+    model wrote. ``auto`` is ``hybrid`` where a model is configured, else ``search``."""
+    engines: EnginesConfig
     languages: tuple[LanguageName, ...] = Field(min_length=1)
     device: str
     """Short name of a Device."""
     threads: int = Field(gt=0)
     """Threads a kernel may use; the same for every contestant."""
     seed: int = Field(ge=0)
+    hint: str
+    """A wish of the user that a model's planner and coder read."""
+    interactive: bool
+    """True: every plan is shown to the user, who may change it."""
     profile: bool
     """False: what passed is not profiled: agents see right or wrong and the time, no bottleneck."""
     target: str
@@ -104,6 +187,32 @@ class RunConfig(_Section):
     search: SearchConfig
     library: LibraryConfig
     judge: JudgeConfig
+    models: ModelsConfig
+
+    @model_validator(mode="after")
+    def _engines_have_what_they_need(self) -> RunConfig:
+        with_model = [role for role in ("planner", "coder", "reflector") if self.engine_of(role) != "search"]
+        lacking = [role for role in with_model if not self.model_of(role).model]
+        if lacking:
+            raise ValueError(f"the engine of {', '.join(lacking)} needs a model: set models.model, e.g. openai/NAME")
+        if "planner" in with_model and "coder" not in with_model:
+            raise ValueError("a model's plans need a model to write them: engines.coder must be llm or hybrid")
+        return self
+
+    def engine_of(self, role: str) -> str:
+        """``search``, ``llm`` or ``hybrid``."""
+        named = getattr(self.engines, role) or self.engine
+        if named != "auto":
+            return str(named)
+        return "hybrid" if self.model_of(role).model else "search"
+
+    def model_of(self, role: str) -> RoleModelConfig:
+        """The model of a role and where it is reached; ``model`` is "" where none is configured."""
+        own: RoleModelConfig = getattr(self.models, role)
+        url, key = (own.base_url, own.api_key_env) if own.base_url else (
+            self.models.base_url, own.api_key_env or self.models.api_key_env
+        )
+        return RoleModelConfig(model=own.model or self.models.model, base_url=url, api_key_env=key)
 
     @field_validator("target")
     @classmethod
@@ -209,7 +318,7 @@ def _read_overlay(file: Path) -> dict[str, Any]:
 def _merge(data: dict[str, Any], overlay: Mapping[str, Any], *, origin: str, prefix: str = "") -> None:
     for key, value in overlay.items():
         dotted = f"{prefix}{key}"
-        if isinstance(value, dict) and isinstance(data.get(str(key)), dict):
+        if isinstance(value, dict) and isinstance(data.get(str(key)), dict) and dotted not in OPEN_MAPPINGS:
             _merge(data[str(key)], value, origin=origin, prefix=f"{dotted}.")
         elif str(key) not in data:
             raise _unknown(dotted, origin)
@@ -224,7 +333,7 @@ def _set(data: dict[str, Any], dotted: str, value: Any, *, origin: str) -> None:
         place = place.get(part) if isinstance(place, dict) else None
     if not isinstance(place, dict) or last not in place:
         raise _unknown(dotted, origin)
-    if isinstance(place[last], dict):
+    if isinstance(place[last], dict) and dotted not in OPEN_MAPPINGS:
         raise ConfigError(f"{origin}: {dotted} is a section; name one of {', '.join(place[last])}")
     place[last] = value
 
@@ -233,7 +342,11 @@ def known_keys(data: Mapping[str, Any] | None = None, prefix: str = "") -> list[
     """All option names, dotted."""
     keys: list[str] = []
     for key, value in (default_values() if data is None else data).items():
-        keys += known_keys(value, f"{prefix}{key}.") if isinstance(value, dict) else [f"{prefix}{key}"]
+        keys += (
+            known_keys(value, f"{prefix}{key}.")
+            if isinstance(value, dict) and f"{prefix}{key}" not in OPEN_MAPPINGS
+            else [f"{prefix}{key}"]
+        )
     return keys
 
 

@@ -10,6 +10,7 @@ KernelwrightError                code       exit
 │   └── LibraryError             library        a broken library entry
 ├── ReferenceBroken              reference  2   the reference raises, is not finite or not deterministic
 ├── MissingTool                  missing    3   the machine lacks something that was asked for
+├── ModelError                   model      3   a language model could not be asked; the run can be resumed
 └── JudgeError                   judge      3   the judge itself could not work (no memory, no processes)
 """
 
@@ -85,6 +86,13 @@ class MissingTool(KernelwrightError):
     """The machine lacks a tool that the command cannot do without."""
 
     code = "missing"
+    exit_code = 3
+
+
+class ModelError(KernelwrightError):
+    """A language model could not be asked: no key, no such model, no connection after all retries."""
+
+    code = "model"
     exit_code = 3
 
 

@@ -270,6 +270,9 @@ class Knowledge:
     languages: Sequence[str] = ()
     round: int = 0
     hint: str = ""
+    """What the user wishes: the run's hint and the notes typed since."""
+    machine: str = ""
+    """The machine in a few lines of words; "" where nobody described it."""
 
 
 @dataclass(frozen=True)
@@ -297,6 +300,16 @@ class Coder(Protocol):
 
     def write(self, knowledge: Knowledge, decision: Decision) -> Candidate | None:
         """The child of ``decision``; None when it cannot be done here (the decision then counts as failed)."""
+        ...
+
+
+class Repairer(Protocol):
+    """Mends candidates that the judge refused."""
+
+    def repair(
+        self, knowledge: Knowledge, decision: Decision, failed: Candidate, evaluation: Evaluation, *, attempt: int
+    ) -> Candidate | None:
+        """A mended candidate; None when there is none. ``attempt`` counts from 1 for each decision."""
         ...
 
 

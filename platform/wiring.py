@@ -27,7 +27,7 @@ from kernelwright.workspace import RunFolder, Workspace
 
 if TYPE_CHECKING:
     from kernelwright.agents.context import Roles
-    from kernelwright.agents.running import Surroundings
+    from kernelwright.agents.running import PlanEditor, Surroundings
     from kernelwright.memory.answers import Answers
     from kernelwright.memory.documents import Document
     from kernelwright.memory.evidence import Evidence
@@ -255,10 +255,11 @@ def here(config: RunConfig) -> Environment:
 
 
 def roles(config: RunConfig, workspace: Workspace) -> Roles:
-    """The agents of engine ``search`` and what they draw on."""
+    """The agents of a run, as the configuration has them, and what they draw on."""
     from kernelwright.agents.adaptation import unmet
     from kernelwright.agents.coder import SearchCoder
     from kernelwright.agents.context import Roles
+    from kernelwright.agents.engines import with_models
     from kernelwright.agents.planner import SearchPlanner
     from kernelwright.agents.reflector import SearchReflector
     from kernelwright.memory.recall import RANKED_WHOLE, LibraryRecall
@@ -270,7 +271,7 @@ def roles(config: RunConfig, workspace: Workspace) -> Roles:
     # Without a model the exported graph decides; a library that is ranked whole by it gains nothing from vectors.
     large = config.library.index and len(shelves.scan()) > RANKED_WHOLE
     index = library_index(workspace, config) if large else None
-    return Roles(
+    searching = Roles(
         planner=SearchPlanner(space),
         coder=SearchCoder(space),
         reflector=SearchReflector(),
@@ -280,9 +281,12 @@ def roles(config: RunConfig, workspace: Workspace) -> Roles:
         executor=executor(),
         settings=judge_settings(config, workspace),
     )
+    return with_models(searching, config)
 
 
-def surroundings(workspace: Workspace, view: Callable[[RunEvent], None]) -> Surroundings:
+def surroundings(
+    workspace: Workspace, view: Callable[[RunEvent], None], edit_plan: PlanEditor | None = None
+) -> Surroundings:
     """What a run is given beside its configuration."""
     from kernelwright.agents.running import Surroundings
     from kernelwright.report.run_report import write_report
@@ -292,30 +296,38 @@ def surroundings(workspace: Workspace, view: Callable[[RunEvent], None]) -> Surr
         view=view,
         write_report=write_report,
         offer=lambda solution: library(workspace).propose(solution).reason,
+        edit_plan=edit_plan,
     )
 
 
 def optimize(
-    workspace: Workspace, task: Task, config: RunConfig, *, view: Callable[[RunEvent], None], command: str
+    workspace: Workspace, task: Task, config: RunConfig, *, view: Callable[[RunEvent], None], command: str,
+    start_from: str = "", edit_plan: PlanEditor | None = None,
 ) -> RunSummary:
-    """Run the workflow on a task.
+    """Run the workflow on a task, from another run's candidate where ``start_from`` names one as ``RUN:CANDIDATE``.
 
     Raises:
-        ConfigError: the sandbox reaches a lower tier than is required; no run is begun then.
+        ConfigError: a lower tier of sandbox than is required, a model without key; no run is begun then.
+        UnknownName: no such run or candidate.
     """
     from kernelwright.agents.running import start_run
     from kernelwright.toolexec.sandbox.tiers import require
 
     require(config.judge.require_sandbox)
 
-    return start_run(workspace, task, config, surroundings=surroundings(workspace, view), command=command)
+    run, _, candidate = start_from.partition(":")
+    start = (start_from, workspace.run(run).candidate(candidate)) if start_from else None
+    around = surroundings(workspace, view, edit_plan)
+    return start_run(workspace, task, config, surroundings=around, command=command, start_from=start)
 
 
-def resume(workspace: Workspace, folder: RunFolder, *, view: Callable[[RunEvent], None]) -> RunSummary:
+def resume(
+    workspace: Workspace, folder: RunFolder, *, view: Callable[[RunEvent], None], edit_plan: PlanEditor | None = None
+) -> RunSummary:
     """Go on with a run."""
     from kernelwright.agents.running import resume_run
 
-    return resume_run(folder, surroundings=surroundings(workspace, view))
+    return resume_run(folder, surroundings=surroundings(workspace, view, edit_plan))
 
 
 def suite_seams() -> Seams:

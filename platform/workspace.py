@@ -115,6 +115,8 @@ class RunFolder:
         self.decisions_file = root / "decisions.jsonl"
         self.trials_file = root / "trials.jsonl"
         self.recalls_file = root / "recalls.jsonl"
+        self.notes_file = root / "notes.jsonl"
+        self.calls = root / "calls"
         self.report_html = root / "report.html"
         self.report_md = root / "report.md"
         self.best = root / "best"

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kernelwright.agents.llm.desk import ModelDesk, RunLink
 from kernelwright.config import RunConfig, Target, parse_target
 from kernelwright.protocols import (
     Coder,
@@ -23,6 +24,7 @@ from kernelwright.protocols import (
     Recall,
     Recalled,
     Reflector,
+    Repairer,
     ScheduleSpace,
     Tuner,
 )
@@ -42,6 +44,10 @@ class Roles:
     space: ScheduleSpace
     executor: Executor
     settings: JudgeSettings
+    models: ModelDesk | None = None
+    """The way to language models; None where no role has one."""
+    repairer: Repairer | None = None
+    """Mends what the judge refused; None where no model writes."""
 
 
 @dataclass
@@ -57,10 +63,14 @@ class RunContext:
     """Takes the confirmed winner as a proposed Solution; says in words what became of it."""
     write_report: Callable[[RunFolder], None] = lambda folder: None
     view: Callable[[RunEvent], None] = lambda event: None
+    edit_plan: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] | None = None
+    """Shows a plan to the user and gives back what he wants; None: nobody is there to ask."""
     stop: threading.Event = field(default_factory=threading.Event)
     """Set by Ctrl-C: the run ends after the measurement at hand, with the best so far."""
     clock: Callable[[], float] = time.monotonic
     recalled: list[Recalled] = field(default_factory=list)
+    fingerprints: dict[str, str] = field(default_factory=dict)
+    """Candidate id -> what makes it the same kernel as another."""
     judged: list[Evaluation] = field(default_factory=list)
     """Judgements made (not recalled from files) since it was last cleared; for the account of time."""
 
@@ -72,6 +82,16 @@ class RunContext:
         self._busy = threading.RLock()
         self.node = ""
         self.round = 0
+        if self.roles.models is not None:
+            self.roles.models.bind(
+                RunLink(
+                    run_id=self.folder.run_id,
+                    calls=self.folder.calls,
+                    left_s=lambda: self.left_s - self.reserve_s,
+                    stopped=self.stop.is_set,
+                    emit=self.emit,
+                )
+            )
 
     # --- the run's story -------------------------------------------------------------------------------------------
 
@@ -132,7 +152,9 @@ class RunContext:
             return "budget: time"
         if self.left_measurements <= 0:
             return "budget: measurements"
-        return ""
+        if self.config.budget.candidates and self.summary.candidates >= self.config.budget.candidates:
+            return "budget: candidates"
+        return self.roles.models.limit() if self.roles.models is not None else ""
 
     # --- the judge -------------------------------------------------------------------------------------------------
 

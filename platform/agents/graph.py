@@ -7,17 +7,23 @@ Send; each hands its child to a profiler of its own; the judge itself takes one 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
-from langgraph.types import Command, Send
+from langgraph.types import Command, Send, interrupt
 
 from kernelwright.agents.context import RunContext
 from kernelwright.agents.finish import finish_run
 from kernelwright.agents.knowledge import evaluation_of, knowledge_of
-from kernelwright.agents.profiler import against_parent, judge_candidate
+from kernelwright.agents.likeness import fingerprint
+from kernelwright.agents.llm.desk import LimitReached
+from kernelwright.agents.profiler import against_parent
+from kernelwright.agents.repairing import judge_with_repairs
 from kernelwright.agents.state import Judged, OneCandidate, OneDecision, RunState
+from kernelwright.agents.steering import changed_plan, given_start, plan_as_data
+from kernelwright.protocols import Knowledge
 from kernelwright.records import Decision, Evaluation
 
 
@@ -33,15 +39,24 @@ def prepare(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     folder.write_text(folder.baselines_file, json.dumps({"format": "kernelwright/baselines/1", **told}, indent=1))
     best = next((b.name for b in session.baselines if b.best), "")
     context.emit("prepared", f"best baseline: {best}", best=best)
+    before = _state_for_coder(context, context.summary.rounds)  # of a run that was stopped and goes on
     return {
-        "round": 0,
+        "round": _rounds_done(context),
         "plan": [],
+        "judged": before["judged"],
         "parent": None,
-        "best": None,
-        "best_score": 0.0,
+        "best": context.summary.best_candidate,
+        "best_score": context.summary.best.value if context.summary.best is not None else 0.0,
         "idle_rounds": 0,
         "ending": "",
     }
+
+
+def _rounds_done(context: RunContext) -> int:
+    """Rounds that need not be done again; one that was stopped with decisions open is gone on with."""
+    done = context.summary.rounds
+    is_open = any(d.round == done and not d.verdict for d in context.folder.decisions())
+    return max(0, done - 1) if is_open else done
 
 
 def planner(state: RunState, runtime: Runtime[RunContext]) -> RunState:
@@ -57,9 +72,15 @@ def planner(state: RunState, runtime: Runtime[RunContext]) -> RunState:
         ending = "budget: rounds"
     decisions = [] if ending else _planned(context, round_)
     if not decisions and not ending:
-        decisions = context.roles.planner.plan(known, limit=context.config.search.decisions_per_round)
+        try:
+            decisions = context.roles.planner.plan(known, limit=context.config.search.decisions_per_round)
+        except LimitReached as limit:
+            ending = str(limit)
         for decision in decisions:
             context.folder.add_decision(decision)
+    if decisions and context.config.interactive:
+        decisions = _steered(context, decisions, round_, state.get("best"))
+        ending = "" if decisions else "the user dropped the whole plan"
     if not decisions and not ending:
         ending = "nothing-left" if state.get("best") else "nothing-fits"
         if not state.get("best"):
@@ -74,6 +95,15 @@ def _planned(context: RunContext, round_: int) -> list[Decision]:
     return [d for d in context.folder.decisions() if d.round == round_ and not d.verdict]
 
 
+def _steered(context: RunContext, decisions: list[Decision], round_: int, best: str | None) -> list[Decision]:
+    """The plan as the user wants it. The run pauses here, over a restart too, until he has said so."""
+    wanted = interrupt({"round": round_, "plan": plan_as_data(decisions)})
+    kept, dropped = changed_plan(decisions, wanted, round_=round_, best=best)
+    for decision in (*dropped, *kept):
+        context.folder.add_decision(decision)
+    return kept
+
+
 def fan_out(state: RunState) -> list[Send] | str:
     """One coder a decision; none: finish."""
     if state["ending"] or not state["plan"]:
@@ -86,8 +116,15 @@ def coder(state: OneDecision, runtime: Runtime[RunContext]) -> Command[Any]:
     context = runtime.context
     context.enter("coder", state["round"])
     decision = _decision(context, state["decision"])
-    known = knowledge_of(context, _state_for_coder(context, state["round"]))
-    candidate = context.roles.coder.write(known, decision)
+    known = _with_parent(context, knowledge_of(context, _state_for_coder(context, state["round"])), decision)
+    candidate = None
+    try:
+        if given := given_start(decision):
+            candidate = context.folder.candidate(given)
+        elif not context.ending():
+            candidate = context.roles.coder.write(known, decision)
+    except LimitReached as limit:
+        context.emit("warning", f"not written ({limit}): {decision.summary}")
     if candidate is None:
         context.emit("candidate", f"cannot be made here: {decision.summary}", decision=decision.id)
     else:
@@ -97,6 +134,13 @@ def coder(state: OneDecision, runtime: Runtime[RunContext]) -> Command[Any]:
     return Command(
         goto=Send("profiler", OneCandidate(decision=decision.id, candidate=child, round=state["round"]))
     )
+
+
+def _with_parent(context: RunContext, known: Knowledge, decision: Decision) -> Knowledge:
+    """What a coder starts from is among what it is shown, whatever else has become better since the plan."""
+    if decision.parent is None or any(c.id == decision.parent for c in known.pool):
+        return known
+    return replace(known, pool=[context.folder.candidate(decision.parent), *known.pool])
 
 
 def _state_for_coder(context: RunContext, round_: int) -> RunState:
@@ -113,22 +157,22 @@ def profiler(state: OneCandidate, runtime: Runtime[RunContext]) -> RunState:
     context = runtime.context
     context.enter("profiler", state["round"])
     decision = _decision(context, state["decision"])
-    if state["candidate"] is None:
-        verdict = "it cannot be made for this task by the engine"
-        context.folder.add_decision(decision.model_copy(update={"verdict": "failed", "learned": verdict}))
-        return {"judged": [Judged(decision=decision.id, candidate=None, score=None)]}
     if ending := context.ending():
         unjudged = {"child": state["candidate"], "learned": f"not judged: {ending}"}
         context.folder.add_decision(decision.model_copy(update=unjudged))
         return {"judged": []}
+    if state["candidate"] is None:
+        verdict = "it cannot be made for this task by the engine"
+        context.folder.add_decision(decision.model_copy(update={"verdict": "failed", "learned": verdict}))
+        return {"judged": [Judged(decision=decision.id, candidate=None, score=None)]}
     if (twin := _twin(context, decision, state["candidate"])) is not None:
         same = f"the same kernel as the one of: {twin.summary}"
         context.folder.add_decision(decision.model_copy(update={"verdict": "neutral", "learned": same}))
         context.emit("candidate", same, decision=decision.id)
         return {"judged": [Judged(decision=decision.id, candidate=None, score=None)]}
-    best_score = context.summary.best.value if context.summary.best is not None else 0.0
     candidate = context.folder.candidate(state["candidate"])
-    final, evaluation = judge_candidate(context, candidate, best_score)
+    seen = _state_for_coder(context, state["round"])
+    final, evaluation = judge_with_repairs(context, decision, candidate, seen)
     decision = against_parent(context, decision, final, evaluation)
     context.folder.add_decision(decision)
     _note_best(context, final.id, evaluation)
@@ -150,7 +194,17 @@ def _twin(context: RunContext, decision: Decision, candidate_id: str) -> Decisio
     """An earlier decision that led to this very candidate, tuned or as written."""
     bases = {t.candidate_id: t.base_id for t in context.folder.trials()}
     others = [d for d in context.folder.decisions() if d.id != decision.id and d.child is not None]
-    return next((d for d in others if candidate_id in (d.child, bases.get(d.child or ""))), None)
+    if (same := next((d for d in others if candidate_id in (d.child, bases.get(d.child or ""))), None)) is not None:
+        return same
+    wanted = _fingerprint(context, candidate_id)
+    return next((d for d in others if wanted == _fingerprint(context, bases.get(d.child or "", d.child or ""))), None)
+
+
+def _fingerprint(context: RunContext, candidate_id: str) -> str:
+    """What makes a candidate the same kernel as another; read off its files once."""
+    if candidate_id not in context.fingerprints:
+        context.fingerprints[candidate_id] = fingerprint(context.folder.candidate(candidate_id))
+    return context.fingerprints[candidate_id]
 
 
 def _judged(decision: Decision, candidate_id: str, evaluation: Evaluation) -> Judged:

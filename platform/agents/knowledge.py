@@ -6,13 +6,12 @@ import json
 
 from kernelwright.agents.context import RunContext
 from kernelwright.agents.state import RunState
+from kernelwright.agents.steering import wishes
+from kernelwright.agents.strategies import Standing, parents
 from kernelwright.memory.recall import recorded
 from kernelwright.protocols import Knowledge, Recalled
-from kernelwright.records import Candidate, Evaluation
+from kernelwright.records import Candidate, Environment, Evaluation
 from kernelwright.workspace import append_line, now
-
-POOL = 6
-"""How many of the best candidates a role may start from."""
 
 
 def knowledge_of(context: RunContext, state: RunState) -> Knowledge:
@@ -36,7 +35,22 @@ def knowledge_of(context: RunContext, state: RunState) -> Knowledge:
         tried=context.folder.decisions(),
         languages=[language.value for language in config.languages],
         round=state.get("round", 0),
+        hint=wishes(config.hint, context.folder),
+        machine=machine_words(session.environment),
     )
+
+
+def machine_words(environment: Environment) -> str:
+    """The machine as far as a kernel's author needs to know it."""
+    named = {
+        "Processor": environment.cpu,
+        "Widest vector extension": environment.isa,
+        "Threads a kernel may use": str(environment.threads),
+        "GPU": environment.gpu,
+        "C++ compiler": environment.compiler,
+        "BLAS behind torch": environment.blas,
+    }
+    return "\n".join(f"{label}: {text}" for label, text in named.items() if text)
 
 
 def _recalled(context: RunContext, bottleneck: str) -> list[Recalled]:
@@ -66,14 +80,18 @@ def _recalled(context: RunContext, bottleneck: str) -> list[Recalled]:
 
 
 def _pool(context: RunContext, state: RunState) -> list[Candidate]:
-    """The candidates that passed, best first."""
-    scores = {
-        j["candidate"]: j["score"]
-        for j in state.get("judged", [])
-        if j["candidate"] and j["score"] is not None
-    }
-    ranked = sorted(scores, key=lambda c: -(scores[c] or 0.0))[:POOL]
-    return [context.folder.candidate(c) for c in ranked]
+    """The candidates that a round may start from, as the strategy has it."""
+    search = context.config.search
+    led_to = {d.child: d for d in context.folder.decisions() if d.child}
+    standings = []
+    for judged in state.get("judged", []):
+        name, score = judged["candidate"], judged["score"]
+        if name and score is not None:
+            technique = led_to[name].technique if name in led_to else ""
+            language = context.folder.candidate(name).language.value
+            standings.append(Standing(name, score, language, technique))
+    chosen = parents(standings, strategy=search.strategy, width=search.width, round_=state.get("round", 0))
+    return [context.folder.candidate(c) for c in chosen]
 
 
 def evaluation_of(context: RunContext, candidate_id: str) -> Evaluation:

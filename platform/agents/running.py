@@ -15,13 +15,18 @@ from typing import Any
 import yaml
 
 from kernelwright.agents.context import Roles, RunContext
+from kernelwright.agents.steering import start_decision
 from kernelwright.config import RunConfig, config_from
 from kernelwright.errors import KernelwrightError, WorkspaceError
-from kernelwright.records import RunEvent, RunSummary, Solution, Task
+from kernelwright.records import Candidate, RunEvent, RunSummary, Solution, Task
 from kernelwright.workspace import RunFolder, Workspace, dump_yaml, now, workspace_error
 
 MAX_STEPS = 10_000
 """LangGraph's recursion limit is no budget; the real limits are checked in the reflector."""
+
+
+PlanEditor = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
+"""Shows a plan to the user (steering.plan_as_data) and gives back what he wants of it."""
 
 
 @dataclass
@@ -32,12 +37,28 @@ class Surroundings:
     view: Callable[[RunEvent], None]
     write_report: Callable[[RunFolder], None]
     offer: Callable[[Solution], str]
+    edit_plan: PlanEditor | None = None
+    """None: plans are carried out as they are."""
 
 
 def start_run(
-    workspace: Workspace, task: Task, config: RunConfig, *, surroundings: Surroundings, command: str
+    workspace: Workspace,
+    task: Task,
+    config: RunConfig,
+    *,
+    surroundings: Surroundings,
+    command: str,
+    start_from: tuple[str, Candidate] | None = None,
 ) -> RunSummary:
     """Optimize a task in a new run folder.
+
+    Args:
+        workspace: where runs lie.
+        task: what to make faster.
+        config: all options.
+        surroundings: what a run is given besides.
+        command: as the user would type it again.
+        start_from: ``RUN:CANDIDATE`` and that candidate, which is then the first to be judged.
 
     Returns:
         The run's summary as it stands at the end.
@@ -45,10 +66,14 @@ def start_run(
     Raises:
         KernelwrightError: a broken set-up; what was finished is kept.
     """
+    roles = surroundings.roles(config)  # a broken set-up is said before a run is begun
     folder = workspace.new_run(task.name)
     folder.write_text(folder.config_file, dump_yaml(config.model_dump(mode="json")))
     folder.save(task, folder.task_file)
-    engine = "search" if config.engine == "auto" else config.engine
+    engine = "+".join(dict.fromkeys(config.engine_of(role) for role in ("planner", "coder", "reflector")))
+    if start_from is not None:
+        folder.add_candidate(start_from[1])
+        folder.add_decision(start_decision(start_from[1], start_from[0]))
     summary = RunSummary(
         run_id=folder.run_id,
         task_name=task.name,
@@ -58,7 +83,7 @@ def start_run(
         command=command,
     )
     folder.save(summary, folder.summary_file)
-    return _drive(folder, task, config, summary, surroundings)
+    return _drive(folder, task, config, summary, surroundings, roles)
 
 
 def resume_run(folder: RunFolder, *, surroundings: Surroundings) -> RunSummary:
@@ -75,25 +100,31 @@ def resume_run(folder: RunFolder, *, surroundings: Surroundings) -> RunSummary:
         raise WorkspaceError(f"cannot resume {folder.run_id}: {error}") from None
     if summary.state == "finished":
         return summary
-    return _drive(
-        folder, task, config, summary.model_copy(update={"state": "running", "reason": ""}), surroundings
-    )
+    again = summary.model_copy(update={"state": "running", "reason": ""})
+    return _drive(folder, task, config, again, surroundings, surroundings.roles(config))
 
 
 def _drive(
-    folder: RunFolder, task: Task, config: RunConfig, summary: RunSummary, surroundings: Surroundings
+    folder: RunFolder,
+    task: Task,
+    config: RunConfig,
+    summary: RunSummary,
+    surroundings: Surroundings,
+    roles: Roles,
 ) -> RunSummary:
     with folder.owned():
         context = RunContext(
             config=config,
             folder=folder,
             task=task,
-            roles=surroundings.roles(config),
+            roles=roles,
             summary=summary,
             offer=surroundings.offer,
             write_report=surroundings.write_report,
             view=surroundings.view,
+            edit_plan=surroundings.edit_plan,
         )
+        context.emit("run", f"run {folder.run_id}", run=folder.run_id)
         try:
             with _interruptible(context):
                 _invoke(context)
@@ -119,6 +150,7 @@ def _note_failure(context: RunContext, error: KernelwrightError) -> None:
 def _invoke(context: RunContext) -> None:
     """Run the graph from its checkpoint, or from the start; afterwards the checkpoint is dropped."""
     from langgraph.checkpoint.sqlite import SqliteSaver
+    from langgraph.types import Command
 
     from kernelwright.agents.graph import build_graph
 
@@ -132,9 +164,14 @@ def _invoke(context: RunContext) -> None:
             "max_concurrency": 1,
         }
         begun = bool(graph.get_state(options).next)
-        start: dict[str, Any] | None = None if begun else {"round": 0}
-        for _ in graph.stream(start, options, context=context, durability="sync", stream_mode="updates"):
-            pass
+        start: Any = None if begun else {"round": 0}
+        while True:
+            for _ in graph.stream(start, options, context=context, durability="sync", stream_mode="updates"):
+                pass
+            paused = [i.value for task in graph.get_state(options).tasks for i in task.interrupts]
+            if not paused:
+                break
+            start = Command(resume=_asked(context, paused[0]["plan"]))
     except sqlite3.OperationalError as error:
         full = shutil.disk_usage(folder.root).free < 1 << 20  # SQLite says "disk I/O error" for that, too
         code = errno.ENOSPC if full else errno.EIO
@@ -144,6 +181,13 @@ def _invoke(context: RunContext) -> None:
     if context.summary.state == "finished":
         for part in folder.root.glob("checkpoint.sqlite*"):
             part.unlink(missing_ok=True)
+
+
+def _asked(context: RunContext, plan: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The plan as the user wants it; as it is where nobody can be asked or he has had enough."""
+    if context.edit_plan is None or context.stop.is_set():
+        return plan
+    return context.edit_plan(plan)
 
 
 @contextmanager

@@ -68,6 +68,19 @@ def optimize(
     no_profile: NoProfileOption = False,
     engine: EngineOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the search.")] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="openai/NAME, relay:DIR or scripted:FILE; engine hybrid.")
+    ] = None,
+    hint: Annotated[str | None, typer.Option(help="A wish that the model reads.")] = None,
+    from_: Annotated[
+        str, typer.Option("--from", help="RUN:CANDIDATE of an earlier run to start from.", metavar="RUN:CANDIDATE")
+    ] = "",
+    interactive: Annotated[
+        bool, typer.Option("--interactive", "-i", help="Show every plan first, to edit, drop or add decisions.")
+    ] = False,
+    no_store_prompts: Annotated[
+        bool, typer.Option("--no-store-prompts", help="Keep prompts out of the run's calls/.")
+    ] = False,
     require_sandbox: RequireSandboxOption = None,
     set_: SetOption = None,
     config: ConfigOption = None,
@@ -84,6 +97,10 @@ def optimize(
         "budget.rounds": rounds,
         "threads": threads,
         "seed": seed,
+        "models.model": model,
+        "models.store_prompts": False if no_store_prompts else None,
+        "hint": hint,
+        "interactive": interactive or None,
         "judge.require_sandbox": require_sandbox,
     }
     given = {k: v for k, v in values.items() if v is not None}
@@ -96,6 +113,7 @@ def optimize(
         files=config or (),
         overrides=option or (),
         start=start,
+        start_from=from_,
         workspace=workspace,
         json_=json_,
         quiet=quiet,
@@ -113,8 +131,10 @@ def _optimize(
     files: Any = (),
     overrides: Any = (),
     start: Path | None = None,
+    start_from: str = "",
 ) -> None:
     from kernelwright import wiring
+    from kernelwright.cli.steering import at_terminal
     from kernelwright.cli.view import open_view
     from kernelwright.config import load_config
     from kernelwright.workspace import Workspace
@@ -123,7 +143,10 @@ def _optimize(
     place = Workspace.open(workspace)
     task = wiring.find_task(place, task_name, sets, start=start)
     with open_view(task=task.name, config=run_config, quiet=quiet) as view:
-        summary = wiring.optimize(place, task, run_config, view=view, command=_command())
+        desk = at_terminal(place, view, interactive=run_config.interactive)
+        summary = wiring.optimize(
+            place, task, run_config, view=desk.view, command=_command(), start_from=start_from, edit_plan=desk.edit_plan
+        )
     _show(place, summary.run_id, json_=json_)
 
 
@@ -135,6 +158,7 @@ def resume(
 ) -> None:
     """Go on with a run that was killed or stopped."""
     from kernelwright import wiring
+    from kernelwright.cli.steering import at_terminal
     from kernelwright.cli.view import open_view
     from kernelwright.workspace import Workspace
 
@@ -144,7 +168,8 @@ def resume(
         note(f"{folder.run_id} is finished; nothing is done twice")
     else:
         with open_view(task=folder.summary().task_name, config=None, quiet=quiet) as view:
-            wiring.resume(place, folder, view=view)
+            desk = at_terminal(place, view, interactive=True)
+            wiring.resume(place, folder, view=desk.view, edit_plan=desk.edit_plan)
     _show(place, folder.run_id, json_=json_)
 
 

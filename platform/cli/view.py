@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _TOLD = ("prepare", "prepared", "baseline", "plan", "evaluation", "confirm", "warning", "budget", "library", "end")
 """Kinds of events that are worth a line where no panel can be shown."""
+_DOING = ("prepare", "baseline", "candidate", "confirm", "prepared", "model", "repair")
+"""Kinds whose message says what a node is doing."""
 
 
 @dataclass
@@ -92,7 +94,7 @@ class Progress:
     def _other(self, event: RunEvent) -> None:
         if event.kind == "candidate" and not event.data.get("candidate"):
             self.planned.pop(str(event.data.get("decision", event.message)), None)
-        if event.kind in ("prepare", "baseline", "candidate", "confirm", "prepared") and event.message:
+        if event.kind in _DOING and event.message:
             self.node, self.doing = event.node or self.node, event.message
 
     def judged(self) -> str:

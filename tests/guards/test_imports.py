@@ -40,6 +40,7 @@ HEAVY = {
 # Files that run only inside a worker process may import them at the top: path under platform/ -> why.
 WORKER_FILES: dict[str, str] = {
     "agents/graph.py": "no worker, but imported by agents/running.py only when a run starts: it is LangGraph's file",
+    "agents/llm/modules.py": "no worker, but imported by agents/llm/asking.py only when a model is asked: DSPy's file",
     "toolexec/languages/halide_emit.py": "builds Funcs in the candidate's worker, and is embedded in exported files",
     "toolexec/languages/halide_math.py": "polynomials for halide_emit.py, in the candidate's worker",
     "toolexec/languages/halide_schedule.py": "applies Directives in the candidate's worker",

@@ -1,0 +1,80 @@
+"""ModelReflector: verdicts by rule, explanations by a language model. What a model says never becomes a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kernelwright.agents import showing
+from kernelwright.agents.llm.asking import Asked, ask_until_usable
+from kernelwright.agents.llm.assembling import Section
+from kernelwright.agents.llm.desk import Call, LimitReached, ModelDesk
+from kernelwright.agents.llm.drafts import ReflectionDraft
+from kernelwright.agents.llm.prompt_book import PromptBook
+from kernelwright.protocols import Knowledge, Reflection, Reflector
+from kernelwright.records import Decision, Evaluation
+
+
+class ModelReflector:
+    """The reflector of engines ``llm`` and ``hybrid``.
+
+    Args:
+        desk: the way to the model.
+        book: the reflector's prompt.
+        rules: gives the verdicts.
+    """
+
+    def __init__(self, desk: ModelDesk, book: PromptBook, rules: Reflector) -> None:
+        self._desk, self._book, self._rules = desk, book, rules
+
+    def reflect(self, knowledge: Knowledge, round_: Sequence[tuple[Decision, Evaluation]]) -> Reflection:
+        """The rules' verdicts with the model's words on why; the rules alone where it has none.
+
+        Raises:
+            ModelError: the model cannot be reached.
+        """
+        ruled = self._rules.reflect(knowledge, round_)
+        if not round_ or not ruled.go_on:
+            return ruled
+        try:
+            draft = self._ask(knowledge, round_, ruled)
+        except LimitReached:
+            return ruled  # the run ends with this round; its verdicts stand
+        if draft is None:
+            return ruled
+        decisions = [_with_words(d, draft) for d in ruled.decisions]
+        if draft.next_move and decisions:
+            last = decisions[-1]
+            decisions[-1] = last.model_copy(update={"learned": f"{last.learned} Next: {draft.next_move}"})
+        why = draft.next_move if draft.go_on else f"the model sees nothing left: {draft.next_move}"
+        return Reflection(decisions=decisions, parent=ruled.parent, go_on=ruled.go_on, why=why or ruled.why)
+
+    def _ask(
+        self, known: Knowledge, round_: Sequence[tuple[Decision, Evaluation]], ruled: Reflection
+    ) -> ReflectionDraft | None:
+        outcomes = []
+        for (decision, evaluation), judged in zip(round_, ruled.decisions, strict=True):
+            predicted = f"{decision.predicted_speedup:.2f}x" if decision.predicted_speedup else "nothing"
+            text = f"### {decision.id[:8]}\n{showing.decision_text(decision)}\nPredicted: {predicted}\n"
+            text += f"Measured: {showing.measured_text(evaluation)}\nVerdict: {judged.verdict}: {judged.learned}"
+            if evaluation.failure is not None and evaluation.failure.log_tail:
+                text += "\n" + showing.quoted_log(evaluation.failure.log_tail, 1200)
+            outcomes.append(text)
+        here = {d.id for d, _ in round_}
+        asked = Asked(
+            kind="Reflect",
+            prompt=self._book.prompt("reflector", known),
+            sections={
+                "task": Section(showing.task_text(known), keep=5),
+                "outcomes": Section("\n\n".join(outcomes), keep=10),
+                "profile": Section(showing.profile_text(known.profile), keep=8),
+                "tried": Section(showing.tried_text([d for d in known.tried if d.id not in here]), keep=3),
+            },
+            budget_tokens=self._desk.options.reflector_tokens,
+            call=Call(slot=f"reflector/r{known.round}", role="reflector", round=known.round),
+        )
+        return ask_until_usable(self._desk, asked, lambda draft: draft)
+
+
+def _with_words(decision: Decision, draft: ReflectionDraft) -> Decision:
+    said = next((d.learned for d in draft.decisions if len(d.decision) >= 4 and decision.id.startswith(d.decision)), "")
+    return decision.model_copy(update={"learned": f"{decision.learned}. {said}"}) if said else decision

@@ -1,0 +1,46 @@
+"""Mending what the judge refused: at most so many tries, each stored and judged like any candidate."""
+
+from __future__ import annotations
+
+from kernelwright.agents.context import RunContext
+from kernelwright.agents.knowledge import knowledge_of
+from kernelwright.agents.likeness import fingerprint
+from kernelwright.agents.llm.desk import LimitReached
+from kernelwright.agents.profiler import judge_candidate
+from kernelwright.agents.state import RunState
+from kernelwright.records import Candidate, Decision, Entry, Evaluation, Status
+
+HOPELESS = frozenset({Status.REFERENCE_BROKEN, Status.UNJUDGED, Status.UNSTABLE})
+"""Nothing that a change of the sources would mend."""
+
+
+def judge_with_repairs(
+    context: RunContext, decision: Decision, candidate: Candidate, state: RunState
+) -> tuple[Candidate, Evaluation]:
+    """Judge a candidate; as long as it is refused and tries are left, have it mended and judge that.
+
+    Returns:
+        The last candidate that was judged, at its best tunables, and its most thorough evaluation.
+    """
+    best = context.summary.best.value if context.summary.best is not None else 0.0
+    final, evaluation = judge_candidate(context, candidate, best)
+    repairer = context.roles.repairer
+    if repairer is None or candidate.entry is Entry.PIPELINE or decision.source == "search":
+        return final, evaluation
+    seen = {fingerprint(final)}
+    for attempt in range(1, context.config.models.repairs + 1):
+        if evaluation.passed or evaluation.status in HOPELESS or context.ending():
+            break
+        check = evaluation.failure.check if evaluation.failure is not None else ""
+        told = f"{evaluation.status} ({check}): repair {attempt} of {context.config.models.repairs}"
+        context.emit("repair", told, decision=decision.id, candidate=final.id, status=evaluation.status.value)
+        try:
+            mended = repairer.repair(knowledge_of(context, state), decision, final, evaluation, attempt=attempt)
+        except LimitReached:
+            break
+        if mended is None or fingerprint(mended) in seen:
+            break
+        seen.add(fingerprint(mended))
+        context.folder.add_candidate(mended)
+        final, evaluation = judge_candidate(context, mended, best)
+    return final, evaluation
