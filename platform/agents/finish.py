@@ -108,6 +108,8 @@ def _last_words(context: RunContext, evaluation: Evaluation | None) -> str:
         if context.summary.candidates == 0 and context.summary.reason.startswith(("budget", "interrupted")):
             return f"no candidate was judged ({context.summary.reason}): give it more, e.g. --budget 300"
         nearest = ", ".join(context.summary.nearest) or "none"
+        if context.roles.models is not None:
+            return f"no candidate holds. Nearest precedents: {nearest}. `runs show` has what the judge refused, and why"
         return (
             f"no candidate holds. Nearest precedents: {nearest}. A model would add: kernels written for this "
             "operation, where the search engine can only adapt what the library holds or the pipeline import covers"

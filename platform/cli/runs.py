@@ -1,4 +1,4 @@
-"""runs list | show | compare."""
+"""runs list | show | note | compare."""
 
 from __future__ import annotations
 
@@ -29,21 +29,45 @@ def list_(json_: JsonOption = False, workspace: WorkspaceOption = None) -> None:
 def show(
     run: Annotated[str, typer.Argument(help="A run's id, a part of it, or `last`.")] = "last",
     timing: Annotated[bool, typer.Option("--timing", help="Where the time of each candidate went.")] = False,
+    cost: Annotated[bool, typer.Option("--cost", help="Tokens, money and time by role and candidate.")] = False,
     json_: JsonOption = False,
     workspace: WorkspaceOption = None,
 ) -> None:
     """One run in words: per round the plan, the change, the verdict, the numbers."""
+    from kernelwright.cli.cost_text import cost_text
     from kernelwright.cli.story import run_story
     from kernelwright.cli.tables import timing_text
+    from kernelwright.report.costs import cost_json, run_costs
     from kernelwright.report.loading import load_run_records, run_json
     from kernelwright.report.timings import timing_json
     from kernelwright.workspace import Workspace
 
-    records = load_run_records(Workspace.open(workspace).run(run))
-    if json_:
+    folder = Workspace.open(workspace).run(run)
+    records = load_run_records(folder)
+    if cost:
+        if json_:
+            print_json(cost_json(records, folder.calls))
+        else:
+            say(cost_text(run_costs(records, folder.calls)))
+    elif json_:
         print_json(timing_json(records) if timing else run_json(records))
     else:
         say(timing_text(records) if timing else run_story(records))
+
+
+@app.command()
+def note(
+    run: Annotated[str, typer.Argument(help="A run's id, a part of it, or `last`.")],
+    text: Annotated[str, typer.Argument(help="What the model should know; its next planner and coder read it.")],
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Leave a note for a run that is going on."""
+    from kernelwright.agents.steering import add_note
+    from kernelwright.workspace import Workspace
+
+    folder = Workspace.open(workspace).run(run)
+    add_note(folder, text)
+    say(f"noted for {folder.run_id}")
 
 
 @app.command()

@@ -83,7 +83,7 @@ def _move(records: RunRecords, row: CandidateRow, led_to: dict[str, Decision], p
     return Move(
         decision=decision,
         row=row,
-        why=tuple(_why(decision)),
+        why=(*_why(decision), *_repairs(records, decision)),
         change=change,
         comparison=prediction_words(decision.predicted_speedup, decision.measured),
         verdict=VERDICT_WORDS.get(decision.verdict, decision.verdict),
@@ -108,6 +108,12 @@ def _why(decision: Decision) -> Iterable[tuple[str, str]]:
         "Taken from": decision.source,
     }
     return ((label, text) for label, text in named.items() if text)
+
+
+def _repairs(records: RunRecords, decision: Decision) -> Iterable[tuple[str, str]]:
+    """What was mended on the way from the decision to its child."""
+    told = [e for e in records.events if e.kind == "repair" and e.data.get("decision") == decision.id]
+    return (("Mended after" if n == 0 else "and after", event.message) for n, event in enumerate(told))
 
 
 def _result(moves: list[Move]) -> str:
