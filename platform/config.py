@@ -172,6 +172,8 @@ class RunConfig(_Section):
     languages: tuple[LanguageName, ...] = Field(min_length=1)
     device: str
     """Short name of a Device."""
+    executor: Literal["local", "ray"]
+    """Where candidates are judged: processes of this machine, or a Ray cluster (extra ``ray``)."""
     threads: int = Field(gt=0)
     """Threads a kernel may use; the same for every contestant."""
     seed: int = Field(ge=0)

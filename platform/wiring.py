@@ -39,7 +39,10 @@ if TYPE_CHECKING:
     from kernelwright.report.machine_check import Finding
     from kernelwright.suite.cell import Seams
 
-EXECUTORS = {"local": "kernelwright.toolexec.executors.local:LocalExecutor"}
+EXECUTORS = {
+    "local": "kernelwright.toolexec.executors.local:LocalExecutor",
+    "ray": "kernelwright.toolexec.executors.ray:RayExecutor",
+}
 """Short name -> dotted path, imported when used."""
 
 
@@ -278,7 +281,7 @@ def roles(config: RunConfig, workspace: Workspace) -> Roles:
         recall=LibraryRecall(shelves, evidence(workspace, shelves), unmet=unmet, index=index),
         tuner=OptunaTuner(),
         space=space,
-        executor=executor(),
+        executor=executor(config.executor),
         settings=judge_settings(config, workspace),
     )
     return with_models(searching, config)
@@ -388,4 +391,4 @@ def open_session(
     workspace: Workspace, task: Task, config: RunConfig, progress: Progress | None = None
 ) -> EvaluationSession:
     """The one judge, with a task loaded."""
-    return executor().open(task, settings=judge_settings(config, workspace), progress=progress)
+    return executor(config.executor).open(task, settings=judge_settings(config, workspace), progress=progress)
