@@ -17,6 +17,9 @@ EngineOption = Annotated[str | None, typer.Option("--engine", help="Who plans an
 LanguageOption = Annotated[
     list[str] | None, typer.Option("--language", "-l", help="Languages to use. Repeatable.")
 ]
+ModelOption = Annotated[
+    str | None, typer.Option("--model", "-m", help="openai/NAME, relay:DIR or scripted:FILE; makes the engine hybrid.")
+]
 NoLibraryOption = Annotated[bool, typer.Option("--no-library", help="Plan without precedents.")]
 NoProfileOption = Annotated[
     bool, typer.Option("--no-profile", help="No profile: agents see right or wrong and the time, no bottleneck.")
@@ -29,6 +32,7 @@ ExcludeSameTaskOption = Annotated[
 def switches(
     *,
     engine: str | None = None,
+    model: str | None = None,
     language: list[str] | None = None,
     no_library: bool = False,
     no_profile: bool = False,
@@ -38,6 +42,8 @@ def switches(
     values: dict[str, Any] = {}
     if engine is not None:
         values["engine"] = engine
+    if model is not None:
+        values["models.model"] = model
     if language:
         values["languages"] = language
     if no_library:
@@ -80,16 +86,18 @@ def _parsed(arm: str, words: list[str]) -> dict[str, Any]:
         word = rest.pop(0)
         if word in flags:
             given[flags[word]] = True
-        elif word in ("--engine", "--language", "-l", "-o", "--option") and rest:
+        elif word in ("--engine", "--model", "-m", "--language", "-l", "-o", "--option") and rest:
             value = rest.pop(0)
             if word == "--engine":
                 given["engine"] = value
+            elif word in ("--model", "-m"):
+                given["model"] = value
             elif word in ("--language", "-l"):
                 given.setdefault("language", []).append(value)
             else:
                 key, _, text = value.partition("=")
                 more[key] = yaml.safe_load(text)
         else:
-            known = ", ".join([*flags, "--language L", "--engine E", "-o a.b=c"])
+            known = ", ".join([*flags, "--language L", "--engine E", "--model M", "-o a.b=c"])
             raise ConfigError(f"arm {arm!r}: {word!r} is no switch", hint=f"known: {known}")
     return {**switches(**given), **more}

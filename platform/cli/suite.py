@@ -13,6 +13,7 @@ from kernelwright.cli.ablation import (
     EngineOption,
     ExcludeSameTaskOption,
     LanguageOption,
+    ModelOption,
     NoLibraryOption,
     NoProfileOption,
     switches,
@@ -74,6 +75,7 @@ def run(
     table: TableOption = None,
     limit: LimitOption = None,
     engine: EngineOption = None,
+    model: ModelOption = None,
     language: LanguageOption = None,
     no_library: NoLibraryOption = False,
     no_profile: NoProfileOption = False,
@@ -100,7 +102,7 @@ def run(
     selection["table"] = str(table.expanduser().resolve()) if table is not None else None
     given = {"samples": samples, "seed": seed, "devices": device, "at_once": at_once, "limit_s": limit_s}
     definition = _changed(suite, given, selection)
-    values = switches(engine=engine, language=language, no_library=no_library, no_profile=no_profile,
+    values = switches(engine=engine, model=model, language=language, no_library=no_library, no_profile=no_profile,
                       exclude_same_task=exclude_same_task)  # fmt: skip
     values |= {"budget.seconds": budget} if budget is not None else {}
     values |= {"judge.require_sandbox": require_sandbox} if require_sandbox is not None else {}
@@ -127,7 +129,7 @@ def ablate(
     """Run arms that differ in named switches, interleaved, with the same tasks, seeds and budgets.
 
     The first arm is what the others are compared with; an empty one ("full=") is the configuration as it stands.
-    Switches: --no-library --no-profile --exclude-same-task --language L --engine E, and -o a.b=c.
+    Switches: --no-library --no-profile --exclude-same-task --language L --engine E --model M, and -o a.b=c.
     """
     from kernelwright.cli.ablation import arms_of
     from kernelwright.workspace import Workspace

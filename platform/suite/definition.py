@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from kernelwright.config import load_config
+from kernelwright.config import OPEN_MAPPINGS, load_config
 from kernelwright.errors import ConfigError, UnknownName
 from kernelwright.records import KernelBenchSelection, SuiteDefinition, SuitePlan, SuiteTask, TaskEntry
 from kernelwright.suite.selection import read_table, select
@@ -181,7 +181,8 @@ def _dotted(options: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in options.items():
         name = f"{prefix}{key}"
-        found.update(_dotted(value, f"{name}.") if isinstance(value, Mapping) else {name: value})
+        section = isinstance(value, Mapping) and name not in OPEN_MAPPINGS
+        found.update(_dotted(value, f"{name}.") if section else {name: value})
     return found
 
 
