@@ -21,11 +21,12 @@ from kernelwright.workspace import RunFolder
 
 log = logging.getLogger(__name__)
 
-STATE_FORMAT = "kernelwright/evidence-state/1"
+STATE_FORMAT = "kernelwright/evidence-state/2"
 RESAMPLES = 1000
 """Bootstrap resamples of a median; the interval's second digit no longer moves."""
 _THOROUGH = {Depth.FULL.value: 1, Depth.CONFIRMED.value: 2}
-_NO_VERDICT = (Status.UNJUDGED.value, Status.REFERENCE_BROKEN.value)
+_NO_VERDICT = (Status.UNJUDGED.value, Status.REFERENCE_BROKEN.value, Status.UNSTABLE.value)
+"""These speak of the set-up: unstable is the judge's own control on a busy machine, whatever the candidate."""
 
 
 @dataclass(frozen=True)

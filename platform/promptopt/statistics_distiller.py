@@ -13,6 +13,8 @@ from kernelwright.promptopt.counting import counted, side
 from kernelwright.records import Lesson, LessonScope, Technique
 
 ORIGIN = "distiller:statistics"
+LEAST_REFUSALS = 2
+"""Refused candidates from which refusals alone make a warning: a single one may be a slip of that one candidate."""
 BOUND_BY = {
     "memory": "memory traffic limits it",
     "compute": "arithmetic limits it",
@@ -52,6 +54,8 @@ def _direction(items: Sequence[Observation]) -> bool | None:
     steps = [o for o in items if o.gain is None or o.over == "parent"]
     said = [side(o, warns=False) for o in (steps if any(o.gain for o in steps) else items)]
     pro, con = said.count("supporting"), said.count("contradicting")
+    if pro == 0 and 0 < con < LEAST_REFUSALS and all(o.gain is None for o in items):
+        return None
     return None if pro == con else con > pro
 
 
@@ -69,7 +73,7 @@ def _lesson(key: tuple[str, str, bool], items: Sequence[Observation], page: Tech
     work = " or ".join(scope.families)
     when = f"{'an' if work[:1] in 'aeiou' else 'a'} {work} kernel is made faster"
     when += f" and {BOUND_BY[bottleneck]}" if bottleneck in BOUND_BY else ""
-    words = {"avoid": f"{said}; {_troubles(evidence.failures, evidence.n)}"} if warns else {"do": f"try {said}"}
+    words = {"avoid": f"{said}; {_troubles(evidence.failures, evidence.n)}"} if warns else {"do": f"use {said}"}
     middle = "not-for" if warns else "for"
     return Lesson(
         id=f"{technique}-{middle}-{bottleneck or 'anything'}".lower().replace("_", "-")[:80],

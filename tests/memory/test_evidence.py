@@ -91,7 +91,7 @@ def test_a_screened_decision_does_not_count(workspace: Workspace) -> None:
 def test_the_more_thorough_verdict_stands(workspace: Workspace) -> None:
     folder, child = a_run(workspace), a_candidate("flaky")
     judged(folder, "tile", 1.5, child=child)
-    folder.add_evaluation(a_failure(child, Status.UNSTABLE, "differs", depth=Depth.CONFIRMED))
+    folder.add_evaluation(a_failure(child, Status.WRONG_VALUES, "differs", depth=Depth.CONFIRMED))
     folder.add_evaluation(an_evaluation(child, speedup=1.5, depth=Depth.SCREEN))
     assert counts(evidence_of(workspace).rows()) == {"tile": (0, 1)}
 
@@ -250,3 +250,11 @@ def test_the_interval_of_a_median() -> None:
     assert median_interval(gains) == (median, low, high)
     assert median_interval([a_ratio(2.0, spread=0.1)]) == (2.0, 1.8, 2.2)
     assert median_interval([a_ratio(2.0)] * 5) == (2.0, 2.0, 2.0)
+
+
+def test_a_busy_machine_says_nothing_about_a_technique(workspace: Workspace) -> None:
+    """The judge's own control failed at the confirmation: the full judgement before it stands."""
+    folder, child = a_run(workspace), a_candidate("steady")
+    judged(folder, "tile", 1.5, child=child)
+    folder.add_evaluation(a_failure(child, Status.UNSTABLE, "the control", depth=Depth.CONFIRMED))
+    assert counts(evidence_of(workspace).rows()) == {"tile": (1, 0)}
