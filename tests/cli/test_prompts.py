@@ -56,7 +56,7 @@ def test_lessons_are_listed_explained_edited_and_retired(place: Workspace) -> No
     assert "row-blocks" in shown and "not used (broken)" in shown
     assert call_json("lessons", "list", exit_code=1)["problems"][0]["kind"] == "broken"
     assert "median 1.30x [1.10, 1.50]" in call("lessons", "show", "row-blocks")
-    assert call_json("lessons", "show", "row")["sentence"].startswith("When rows are long")
+    assert call_json("lessons", "show", "row-b")["sentence"].startswith("When rows are long")
     why = call("lessons", "why", "row-blocks")
     assert "supporting:" in why and "contradicting:" in why and "run:supporting/3" in why
     call("lessons", "edit", "row-blocks", "--do", "block the rows by sixteen", "--reason", "clearer")
