@@ -38,7 +38,10 @@ def evaluate(
     ] = None,
     depth: Annotated[str, typer.Option(help="screen, full or confirmed.")] = "full",
     threads: Annotated[int | None, typer.Option(help="Threads a kernel may use.")] = None,
-    device: Annotated[str | None, typer.Option(help="cpu; none compiles and tells what the code is made of.")] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(help="cpu; emulated proves CUDA right on the CPU; none compiles and tells of its code."),
+    ] = None,
     arch: Annotated[str, typer.Option("--arch", help="GPU architecture to compile for, e.g. sm_90a.")] = "",
     diff: Annotated[str, typer.Option("--diff", help="With --against and --device none: also show ptx or sass.")] = "",
     require_sandbox: RequireSandboxOption = None,

@@ -43,7 +43,9 @@ void release(Block& b, int id) {
     t.result = count;
     if (t.state == State::WAITING && t.wait == Wait::BARRIER && t.barrier == id) wake(t);
   }
-  bar = Barrier{};
+  bar.arrived = bar.expected = bar.first = 0;
+  bar.count = 0;
+  bar.who.clear();  // its memory stays
 }
 
 void thread_left_barriers(Block& b) {

@@ -62,7 +62,9 @@ kwemu_switch:
 )");
 namespace {
 void prepare(Thread& t) {
-  void** top = reinterpret_cast<void**>(t.stack + STACK_BYTES - 64);
+  // Tops a page apart would all fall into the same sets of the cache.
+  size_t colour = (uintptr_t(t.stack) / STACK_BYTES % 128) * 192;
+  void** top = reinterpret_cast<void**>(t.stack + STACK_BYTES - 64 - colour);
   *--top = nullptr;
   *--top = reinterpret_cast<void*>(&body);
   for (int i = 0; i < 6; i++) *--top = nullptr;

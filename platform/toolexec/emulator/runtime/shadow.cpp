@@ -67,6 +67,8 @@ void note(Cell& cell, Thread& t, unsigned mask, bool write, bool atomic, uint32_
     if (s.used && s.mask & mask && !(s.atomic && atomic) && !(shared && s.block != me.block) && !ordered(s, t)) race(s, t, write, atomic, true, pc, a);
   if (!write) {
     Slot &r0 = cell.reads[0], &r1 = cell.reads[1];
+    for (Slot& r : cell.reads)  // seen already
+      if (r.used && same_user(r, me) && r.gen == me.gen && r.clock == me.clock && !(mask & ~r.mask) && r.atomic == atomic) return;
     if (!r0.used || same_user(r0, me)) me.mask |= r0.used && r0.gen == me.gen && r0.clock == me.clock ? r0.mask : 0, r0 = me;
     else if (!r1.used || same_user(r1, me)) me.mask |= r1.used && r1.gen == me.gen && r1.clock == me.clock ? r1.mask : 0, r1 = me;
     else if (r0.block == me.block && r0.gen < me.gen) r0 = me;
