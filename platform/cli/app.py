@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from kernelwright.cli import doctor, evaluate, lessons, library, optimize, prompts, runs, suite, tasks
+from kernelwright.cli import doctor, evaluate, lessons, library, optimize, prompts, retune, runs, suite, tasks
 from kernelwright.cli.output import note, print_json
 from kernelwright.errors import KernelwrightError
 
@@ -30,6 +30,7 @@ app.command()(doctor.doctor)
 app.command("optimize")(optimize.optimize)
 app.command()(optimize.resume)
 app.command("evaluate")(evaluate.evaluate)
+app.command()(retune.retune)
 app.add_typer(runs.app, name="runs")
 app.add_typer(suite.app, name="suite")
 app.add_typer(tasks.app, name="tasks")
