@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+import pytest
 from fakes.kernels import source
 
 from kernelwright.records import Candidate, Entry, LanguageName
 from kernelwright.tasks.candidate_files import declared_tunables
+from kernelwright.toolexec.languages import language, toolchain
+
+ARCHITECTURES = ("sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120")
+
+
+def needs(tool: str, here: object) -> pytest.MarkDecorator:
+    """Skip with the command that brings a tool."""
+    return pytest.mark.skipif(here is None, reason=toolchain.lacking(tool, "these tests compile with"))
+
+
+needs_nvrtc = needs("nvrtc", toolchain.nvrtc())
+needs_nvcc = needs("nvcc", toolchain.nvcc())
+needs_nvdisasm = needs("nvdisasm", toolchain.nvdisasm())
+needs_cutlass = needs("cutlass", toolchain.cutlass())
+_kittens = language("thunderkittens").availability()
+needs_kittens = pytest.mark.skipif(not _kittens.ok, reason=_kittens.detail)
 
 LINES = """
 // axes: rows = in0[0], cols = in0[1]
