@@ -1,0 +1,142 @@
+"""Times one schedule in a child process that is bounded in time and memory: for searches and for training data.
+
+``time_schedule`` starts the child and never raises for what a schedule does. These times steer a search and teach its
+cost model; they are not judgements, and nothing is claimed from them. The child runs pipelines that this program made
+from data, on inputs that it makes itself: uniform floats, zeros for integers (which may be indices).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+GIB = 1 << 30
+SAMPLES = 7
+"""Timed samples; the fastest one counts."""
+SAMPLE_S = 2e-3
+"""Calls are repeated until a sample takes so long."""
+BUDGET_S = 1.0
+"""All samples together."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What came of one schedule."""
+
+    ns: float | None
+    """Fastest sample, nanoseconds a call; None when it failed."""
+    status: str
+    """``PASSED COMPILE_ERROR RUNTIME_ERROR TIMEOUT``, as the judge names them."""
+    detail: str = ""
+    compile_s: float = 0.0
+
+
+def time_schedule(
+    pipeline: Mapping[str, Any],
+    directives: Sequence[Mapping[str, Any]],
+    *,
+    threads: int = 1,
+    timeout_s: float = 30.0,
+    memory_gib: float = 8.0,
+) -> Timed:
+    """Compile and time a schedule in a child.
+
+    Args:
+        pipeline: a Pipeline as JSON.
+        directives: Directives as JSON, no tunables left.
+        threads: threads the kernel may use.
+        timeout_s: wall time of the child, compilation included.
+        memory_gib: its address space.
+    """
+    job = {
+        "pipeline": dict(pipeline),
+        "directives": [dict(d) for d in directives],
+        "threads": threads,
+        "memory_bytes": int(memory_gib * GIB),
+    }
+    command = [sys.executable, "-P", "-m", "kernelwright.toolexec.languages.halide_timing"]
+    environment = {**os.environ, "HL_NUM_THREADS": str(threads)}
+    try:
+        done = subprocess.run(
+            command,
+            input=json.dumps(job),
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            env=environment,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Timed(None, "TIMEOUT", f"not compiled and timed within {timeout_s:g} s")
+    try:
+        return Timed(**json.loads(done.stdout.splitlines()[-1]))
+    except (IndexError, ValueError, TypeError):
+        said = done.stderr.strip()[-300:]
+        return Timed(None, "RUNTIME_ERROR", f"the child ended with {done.returncode}: {said}")
+
+
+def measure_job(job: Mapping[str, Any]) -> Timed:
+    """Compile and time a job in this process."""
+    import halide as hl
+    import numpy as np
+
+    from kernelwright.toolexec.languages import halide_emit
+
+    begun = time.perf_counter()
+    try:
+        compiled = halide_emit.compile_pipeline(job["pipeline"], job["directives"], {}, threads=job["threads"])
+    except (ValueError, hl.HalideError) as error:
+        return Timed(None, "COMPILE_ERROR", str(error).strip()[:600])
+    compile_s = time.perf_counter() - begun
+    rng = np.random.default_rng(0)
+    kinds = {b["name"]: b["dtype"] for b in compiled.main["buffers"]}
+    kinds |= {f["name"]: f["dtype"] for f in compiled.main["funcs"]}
+    arrays = []
+    for name, shape in compiled.shapes.items():
+        dtype = np.dtype("uint8" if kinds[name] == "bool" else kinds[name])
+        arrays.append(rng.random(shape).astype(dtype) if dtype.kind == "f" else np.zeros(shape, dtype))
+    buffers = [hl.Buffer(a) for a in arrays]
+    try:
+        return Timed(_fastest_ns(lambda: compiled.run(*buffers)), "PASSED", "", compile_s)
+    except hl.HalideError as error:
+        return Timed(None, "RUNTIME_ERROR", str(error).strip()[:600], compile_s)
+
+
+def _fastest_ns(call: Any) -> float:
+    call()
+    start = time.perf_counter()
+    call()
+    once = max(time.perf_counter() - start, 1e-7)
+    repeats = max(1, min(10_000, int(SAMPLE_S / once)))
+    end, best = time.perf_counter() + BUDGET_S, once
+    for _ in range(SAMPLES):
+        start = time.perf_counter()
+        for _ in range(repeats):
+            call()
+        now = time.perf_counter()
+        best = min(best, (now - start) / repeats)
+        if now > end:
+            break
+    return best * 1e9
+
+
+def main() -> None:
+    """A job on stdin, a Timed on stdout."""
+    import resource
+
+    job = json.loads(sys.stdin.read())
+    limit = int(job["memory_bytes"])
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    found = measure_job(job)
+    sys.stdout.write("\n" + json.dumps(vars(found)) + "\n")
+
+
+if __name__ == "__main__":
+    main()
