@@ -154,6 +154,10 @@ class RunContext:
             return "budget: measurements"
         if self.config.budget.candidates and self.summary.candidates >= self.config.budget.candidates:
             return "budget: candidates"
+        return ""
+
+    def ending_of_models(self) -> str:
+        """The limit of money or tokens that is reached; what was written before is judged all the same."""
         return self.roles.models.limit() if self.roles.models is not None else ""
 
     # --- the judge -------------------------------------------------------------------------------------------------

@@ -26,6 +26,8 @@ from kernelwright.agents.steering import changed_plan, given_start, plan_as_data
 from kernelwright.protocols import Knowledge
 from kernelwright.records import Decision, Evaluation
 
+NOT_MADE = "it cannot be made for this task by the engine"
+
 
 def prepare(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     """Load and preflight the task, time its baselines, recall precedents."""
@@ -67,7 +69,7 @@ def planner(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     known = knowledge_of(context, {**state, "round": round_})
     if round_ == 1:
         context.update(same_task_precedent=any(r.same_task for r in known.recalled))
-    ending = context.ending()
+    ending = context.ending() or context.ending_of_models()
     if not ending and round_ > context.config.budget.rounds:
         ending = "budget: rounds"
     decisions = [] if ending else _planned(context, round_)
@@ -162,7 +164,7 @@ def profiler(state: OneCandidate, runtime: Runtime[RunContext]) -> RunState:
         context.folder.add_decision(decision.model_copy(update=unjudged))
         return {"judged": []}
     if state["candidate"] is None:
-        verdict = "it cannot be made for this task by the engine"
+        verdict = f"not written: {gone}" if (gone := context.ending_of_models()) else NOT_MADE
         context.folder.add_decision(decision.model_copy(update={"verdict": "failed", "learned": verdict}))
         return {"judged": [Judged(decision=decision.id, candidate=None, score=None)]}
     if (twin := _twin(context, decision, state["candidate"])) is not None:
@@ -261,8 +263,8 @@ def reflector(state: RunState, runtime: Runtime[RunContext]) -> RunState:
 
 
 def _why_end(context: RunContext, best: str | None, idle: int, go_on: bool, why: str) -> str:
-    """The one explicit place where rounds, time, measurements, target and progress are checked."""
-    if ending := context.ending():
+    """The one explicit place where rounds, time, measurements, money, target and progress are checked."""
+    if ending := context.ending() or context.ending_of_models():
         return ending
     if best is not None and context.reached_target(evaluation_of(context, best)):
         return "target"
