@@ -79,7 +79,7 @@ def suite_content(figures: SuiteFigures) -> dict[str, Any]:
         f"{format_count(figures.done, 'sample')} of {figures.total} done",
         f"{format_count(plan.samples, 'sample')} a task, seeds from {plan.seed}",
         ", ".join(figures.hardware) or "hardware unknown",
-        f"devices: {', '.join(plan.devices)}",
+        f"Devices: {', '.join(plan.devices)}",
     ]
     facts += [f"{format_count(reduced, 'task')} with reduced shapes"] if reduced else []
     facts += ["rows are from more than one machine or set of versions"] if len(figures.machines) > 1 else []

@@ -36,12 +36,14 @@ def curve_plot(arms: Mapping[str, ArmFigures]) -> Plot | None:
         if len(drawn) > 1:
             last = min(curve.values(), key=lambda e: e.value)
             parts.append(_text(WIDTH - RIGHT, _share_y(last.value) - 6, name, anchor="end", colour=colour))
-    told = "; ".join(
-        f"{name}: " + ", ".join(f"fast_{p:g} {100 * e.value:.0f} %" for p, e in curve.items())
-        for name, curve in drawn.items()
-    )
+    told = "; ".join((f"{name}: " if len(drawn) > 1 else "") + _some(curve) for name, curve in drawn.items())
     text = f"Share of samples that are correct and more than p times as fast as the best baseline. {told}."
     return _plot("".join(parts), "fast_p", text, HEIGHT)
+
+
+def _some(curve: Mapping[float, Estimate]) -> str:
+    """The three points of a curve that people quote."""
+    return ", ".join(f"fast_{p:g} {100 * e.value:.0f} %" for p, e in curve.items() if p in (0, 1, 2))
 
 
 def _curve(curve: Mapping[float, Estimate], x: Mapping[float, float], colour: str) -> list[str]:
