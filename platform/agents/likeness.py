@@ -8,6 +8,9 @@ from kernelwright.records import Candidate, content_hash
 
 _C_COMMENTS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
+_C_WORDS = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|[\w.]+|[(){}\[\];,#]|[^\w\s(){}\[\];,#."\']+|\S')
+"""Words of C: two operators apart stay two, so that ``a - -b`` is not ``a--b``."""
+
 
 def fingerprint(candidate: Candidate) -> str:
     """A hash that comments, blank space and the order of flags do not change; declared tunables are part of it."""
@@ -27,9 +30,8 @@ def _bare(text: str, *, python: bool) -> str:
     if python:
         lines = [re.sub(r"(?<!\S)#[^\"'\n]*$", "", line).rstrip() for line in text.split("\n")]
         return "\n".join(line for line in lines if line.strip())
-    text = _C_COMMENTS.sub(lambda m: m.group() if m.group()[0] in "\"'" else " ", text)
-    kept = []
+    text = _C_COMMENTS.sub(lambda m: m.group() if m.group()[0] in "\"'" else " ", text).replace("\\\n", " ")
+    words: list[str] = []
     for line in text.split("\n"):
-        words = " ".join(line.split())
-        kept += [f"\n{words}\n"] if words.startswith("#") else [words]
-    return re.sub(r"\s*([{}();,=<>+\-*/&|^%!?:\[\]])\s*", r"\1", " ".join(kept)) if kept else ""
+        words += ["\n" + " ".join(line.split()) + "\n"] if line.lstrip()[:1] == "#" else _C_WORDS.findall(line)
+    return "\x1f".join(words)

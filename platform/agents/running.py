@@ -36,7 +36,7 @@ class Surroundings:
     roles: Callable[[RunConfig], Roles]
     view: Callable[[RunEvent], None]
     write_report: Callable[[RunFolder], None]
-    offer: Callable[[Solution], str]
+    offer: Callable[[Solution, RunConfig], str]
     edit_plan: PlanEditor | None = None
     """None: plans are carried out as they are."""
 
@@ -119,7 +119,7 @@ def _drive(
             task=task,
             roles=roles,
             summary=summary,
-            offer=surroundings.offer,
+            offer=lambda solution: surroundings.offer(solution, config),
             write_report=surroundings.write_report,
             view=surroundings.view,
             edit_plan=surroundings.edit_plan,
