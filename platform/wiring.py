@@ -266,6 +266,7 @@ def roles(config: RunConfig, workspace: Workspace) -> Roles:
     from kernelwright.agents.planner import SearchPlanner
     from kernelwright.agents.reflector import SearchReflector
     from kernelwright.memory.recall import RANKED_WHOLE, LibraryRecall
+    from kernelwright.promptopt.book import LearnedPrompts
     from kernelwright.search.schedule_space import PipelineSpace
     from kernelwright.search.tuner import OptunaTuner
 
@@ -284,7 +285,8 @@ def roles(config: RunConfig, workspace: Workspace) -> Roles:
         executor=executor(config.executor),
         settings=judge_settings(config, workspace),
     )
-    return with_models(searching, config)
+    book = LearnedPrompts(workspace, device=config.device)
+    return book.joined(with_models(searching, config, book))
 
 
 def surroundings(
@@ -298,7 +300,7 @@ def surroundings(
         roles=lambda config: roles(config, workspace),
         view=view,
         write_report=write_report,
-        offer=lambda solution: library(workspace).propose(solution).reason,
+        offer=lambda solution, config: library(workspace, config).propose(solution).reason,
         edit_plan=edit_plan,
     )
 

@@ -7,6 +7,7 @@ shown, and what was left out at random, is recorded before the prompt is sent.
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
 from kernelwright.agents.llm.prompt_book import PromptUsed, seed_prompt
 from kernelwright.promptopt.draws import record_draw
@@ -18,6 +19,10 @@ from kernelwright.protocols import Knowledge
 from kernelwright.records import LessonDraw
 from kernelwright.workspace import RunFolder, Workspace
 
+if TYPE_CHECKING:
+    from kernelwright.agents.context import Roles
+    from kernelwright.agents.llm.desk import ModelDesk
+
 log = logging.getLogger(__name__)
 
 
@@ -27,8 +32,8 @@ class LearnedPrompts:
     def __init__(
         self,
         workspace: Workspace,
-        folder: RunFolder,
         *,
+        folder: RunFolder | None = None,
         device: str = "cpu",
         toolchains: tuple[str, ...] = (),
         budget_tokens: int = BUDGET_TOKENS,
@@ -37,21 +42,39 @@ class LearnedPrompts:
         """
         Args:
             workspace: whose prompts and lessons.
-            folder: of the run; draws go there.
+            folder: of the run; draws go there. None: see :meth:`joined`.
             device: kind of device.
             toolchains: compilers and frameworks with their versions.
             budget_tokens: of the lessons in a prompt; 0 shows none.
             hold_out: probability with which a lesson is left out.
         """
-        self._root, self._folder = workspace.prompts, folder
+        self._root, self._lessons, self._folder = workspace.prompts, workspace.lessons, folder
         self._device, self._toolchains = device.partition(":")[0], toolchains
         self._budget, self._hold_out = budget_tokens, hold_out
+        self._desk: ModelDesk | None = None
         self._stores: dict[str, PromptStore] = {}
         self._recorded: set[LessonDraw] = set()
-        shelf = LessonShelf(workspace.lessons)
-        for problem in shelf.problems:
-            log.warning("lesson left out: %s", problem.message)
-        self._selector = Selector(shelf.lessons)
+        self._selector: Selector | None = None
+
+    def joined(self, roles: Roles) -> Roles:
+        """Follow the roles' desk: the run that it is bound to is the one that draws belong to."""
+        self._desk = roles.models
+        return roles
+
+    def _run(self) -> RunFolder:
+        if self._folder is None:
+            assert self._desk is not None, "joined() comes first"
+            self._folder = RunFolder(self._desk.ledger.folder.parent)
+        return self._folder
+
+    def _ranked(self) -> Selector:
+        """The active lessons; read when first asked for, and then kept for the whole run."""
+        if self._selector is None:
+            shelf = LessonShelf(self._lessons)
+            for problem in shelf.problems:
+                log.warning("lesson left out: %s", problem.message)
+            self._selector = Selector(shelf.lessons)
+        return self._selector
 
     def prompt(self, role: str, knowledge: Knowledge) -> PromptUsed:
         """The prompt of a role for what is known at this point of a run."""
@@ -62,10 +85,10 @@ class LearnedPrompts:
         store = self._stores[role]
         version = store.current
         base = store.base(version.id) if version is not None else seed_prompt(role).text
-        selection = self._selector.select(
+        selection = self._ranked().select(
             self._situation(knowledge),
             role=role,
-            call=self._folder.run_id,
+            call=self._run().run_id,
             block=knowledge.task.id,
             budget_tokens=self._budget,
             hold_out=self._hold_out,
@@ -74,7 +97,7 @@ class LearnedPrompts:
         draw = selection.draw.model_copy(update={"version": used})
         if draw not in self._recorded and (draw.shown or draw.left_out):
             self._recorded.add(draw)
-            record_draw(self._folder, draw)
+            record_draw(self._run(), draw)
         return PromptUsed(assembled(base, selection).strip(), used, draw.shown)
 
     def _situation(self, knowledge: Knowledge) -> Situation:

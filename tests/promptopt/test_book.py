@@ -40,7 +40,7 @@ def test_a_role_is_told_what_fits_and_the_draw_is_recorded(tmp_path: Path) -> No
     shelf.save_all([lesson("fits"), lesson("elsewhere", scope={"families": ("conv",)})])
     (place.lessons / "broken.yaml").write_text("x")
     run = place.new_run("any")
-    book = LearnedPrompts(place, run, hold_out=0.0)
+    book = LearnedPrompts(place, folder=run, hold_out=0.0)
     used = book.prompt("coder", knowledge())
     assert used.lessons == ("fits",) and "- [fits] When" in used.text and used.version == seed_prompt("coder").version
     assert book.prompt("coder", knowledge()) == used
@@ -54,5 +54,5 @@ def test_the_version_in_use_is_what_is_told(tmp_path: Path) -> None:
     store = PromptStore(place.prompts, "coder")
     first = store.started("Write kernels that are fast and right.")
     assert first is not None
-    used = LearnedPrompts(place, place.new_run("any"), budget_tokens=0).prompt("coder", knowledge())
+    used = LearnedPrompts(place, folder=place.new_run("any"), budget_tokens=0).prompt("coder", knowledge())
     assert (used.text, used.version) == ("Write kernels that are fast and right.", first.id)
