@@ -97,7 +97,9 @@ class SuiteRun:
             WorkspaceError: another process runs this suite, or the disk refuses.
         """
         with self.folder.owned():
-            done = {r.cell for r in self.folder.rows() if r.outcome not in again}
+            kept = [r for r in self.folder.rows() if r.outcome not in again]
+            done = {r.cell for r in kept}
+            self._took = [r.seconds for r in kept if r.outcome == "finished"]
             pending = [c for c in cells_of(self.plan) if c.key not in done]
             self._total = len(cells_of(self.plan))
             self._tell(pending)
