@@ -1,6 +1,7 @@
 """Fresh worker processes, one spare of each kind started ahead: a candidate need not wait for torch's import.
 
-Owns when processes start. Waits for starting spares before anything is timed: nothing else runs while the clock does.
+Owns when processes start. Spares are started by a thread: preparing a sandbox takes long enough to be felt. Waits for
+starting spares before anything is timed: nothing else runs while the clock does.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import tempfile
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from kernelwright.toolexec.judge.sandbox import GIB, UNCONFINED, Confinement
@@ -40,24 +42,26 @@ class WorkerPool:
             file_size=GIB // 16,
             tier=None if confined else UNCONFINED,
         )
-        self._spares: dict[str, Worker] = {}
+        self._starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kernelwright-spares")
+        self._spares: dict[str, Future[Worker]] = {}
         self._workers: list[Worker] = []
 
     def take(self, role: str) -> Worker:
         """A fresh worker for a candidate, from the spare where there is one."""
-        worker = self._spares.pop(role, None) or self._start(role, self._confinement)
+        spare = self._spares.pop(role, None)
+        worker = spare.result() if spare is not None else self._start(role, self._confinement)
         worker.wait_ready()
         return worker
 
     def refill(self, role: str) -> None:
         """Start a spare, without waiting for it."""
         if role not in self._spares:
-            self._spares[role] = self._start(role, self._confinement)
+            self._spares[role] = self._starter.submit(self._start, role, self._confinement)
 
     def settle(self) -> None:
         """Wait until starting spares sleep."""
-        for worker in self._spares.values():
-            worker.wait_ready()
+        for spare in self._spares.values():
+            spare.result().wait_ready()
 
     def start_trusted(
         self, role: str, environment: Mapping[str, str] | None = None, *, kept_inductor: Path | None = None
@@ -89,6 +93,7 @@ class WorkerPool:
 
     def close(self) -> None:
         """End everything and remove every temporary file."""
+        self._starter.shutdown()
         for worker in [*self._workers]:
             worker.close()
         self._workers.clear()
