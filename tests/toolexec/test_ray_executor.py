@@ -160,3 +160,47 @@ def test_a_killed_node_is_survived(cluster: object) -> None:
             assert session.evaluate(a_candidate("// 1\n"), depth=Depth.FULL).candidate_id
         assert keeps_the_head_busy.replaced + other.replaced == 1
         other.close()
+
+
+INTERRUPTED = """
+import sys, time
+sys.path.insert(0, {tests!r})
+from fakes.records import a_task
+from kernelwright.protocols import JudgeSettings
+from kernelwright.toolexec.executors.ray import RayExecutor
+with RayExecutor("fakes.executors:TextExecutor").open(a_task(), settings=JudgeSettings()) as session:
+    print(session._ray.get(session._host.process.remote()), flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.slow
+def test_nothing_is_left_after_ctrl_c() -> None:
+    """A cluster of the process's own ends with it, hosts and daemons alike."""
+    pytest.importorskip("ray", reason="needs the extra: pip install 'kernelwright[ray]'")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
+    code = INTERRUPTED.format(tests=str(TESTS))
+    process = subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    host = int(process.stdout.readline())
+    family = descendants(process.pid)
+    assert host in family and len(family) > 1
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=120)
+    assert all(gone(pid) for pid in family)
+
+
+def descendants(root: int) -> set[int]:
+    """All processes under one, from /proc."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue  # it is gone already
+    found, before = {root}, set()
+    while found != before:
+        before = set(found)
+        found |= {pid for pid, parent in parents.items() if parent in before}
+    return found - {root}
