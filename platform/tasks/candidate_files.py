@@ -22,6 +22,7 @@ MAX_FILE_BYTES = 4_000_000
 _TUNABLE = re.compile(r"^\s*(?://|#)\s*tunable\s+([A-Za-z_]\w*)\s*=\s*(\S+)\s+in\s+\{([^}]*)\}", re.MULTILINE)
 _FLAGS = re.compile(r"^\s*//\s*flags:\s*(.+)$", re.MULTILINE)
 _C_SUFFIXES = {".cpp", ".cc", ".cxx", ".c"}
+_TRITON = re.compile(r"^@triton\.jit\b", re.MULTILINE)
 _GPU_SUFFIX = ".cu"
 _GPU_LANGUAGE = re.compile(r"^\s*//\s*language:\s*(\w+)", re.MULTILINE)
 _GPU_ENTRY = re.compile(r"^\s*//\s*launch:|\bkw_run\s*\(", re.MULTILINE)
@@ -92,7 +93,7 @@ def _from_file(entry: Path, paths: list[Path]) -> Candidate:
     elif entry.suffix == ".py":
         if not _defines_class(main, "ModelNew", entry):
             raise CandidateError(f"{entry} does not define class ModelNew", hint="name the module ModelNew")
-        language, kind = LanguageName.TORCH, Entry.MODULE
+        language, kind = LanguageName.TRITON if _TRITON.search(main) else LanguageName.TORCH, Entry.MODULE
     else:
         raise CandidateError(
             f"{entry}: unknown kind of file {entry.suffix!r}", hint="known: .cpp, .cu, .py, a folder"

@@ -197,3 +197,64 @@ def cute(text: str, **changes: object) -> Candidate:
 def kittens(text: str, **changes: object) -> Candidate:
     """A ThunderKittens candidate of one file."""
     return source(LanguageName.THUNDERKITTENS, Entry.C, "kernel.cu", text, **changes)
+
+TRITON = '''
+# tunable BLOCK = 256 in {128, 256, 512}
+# compile: scale(x: *fp32, w: *fp32, b: *fp32, y: *fp32, n: i32, cols: i32, factor: fp32, BLOCK: BLOCK)
+#     num_warps=4 grid(cdiv(numel(in0), BLOCK))
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+BLOCK = 256
+
+
+@triton.jit
+def scale(x, w, b, y, n, cols, factor, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = i < n
+    weight, bias = tl.load(w + i % cols, mask=inside), tl.load(b + i % cols, mask=inside)
+    made = tl.load(x + i, mask=inside) * weight * factor + bias
+    tl.store(y + i, tl.maximum(made, 0.0), mask=inside)
+
+
+class ModelNew(nn.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = factor
+        self.weight = nn.Parameter(torch.ones(97))
+        self.bias = nn.Parameter(torch.zeros(97))
+
+    def forward(self, x):
+        y = torch.empty_like(x)
+        n, cols = x.numel(), x.shape[-1]
+        scale[(triton.cdiv(n, BLOCK),)](x, self.weight, self.bias, y, n, cols, self.factor, BLOCK=BLOCK, num_warps=4)
+        return y
+'''
+TRITON_DOT = '''
+# compile: product(a: *fp16, b: *fp16, c: *fp32, SIDE: 64) num_warps=4 num_stages=2 grid(1)
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def product(a, b, c, SIDE: tl.constexpr):
+    i = tl.arange(0, SIDE)
+    at = i[:, None] * SIDE + i[None, :]
+    tl.store(c + at, tl.dot(tl.load(a + at), tl.load(b + at)))
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, a, b):
+        c = torch.empty(64, 64, device=a.device)
+        product[(1,)](a, b, c, SIDE=64)
+        return c
+'''
+
+
+def triton(text: str, **changes: object) -> Candidate:
+    """A Triton candidate of one file."""
+    fields = {"tunables": declared_tunables(text)} | changes
+    return source(LanguageName.TRITON, Entry.MODULE, "kernel.py", text, **fields)

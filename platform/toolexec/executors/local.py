@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from kernelwright.errors import MissingTool
-from kernelwright.protocols import EvaluationSession, JudgeSettings, Progress
+from kernelwright.protocols import JudgeSettings, Progress
 from kernelwright.records import Task
 from kernelwright.toolexec.compiled_session import CompiledSession
 from kernelwright.toolexec.devices import device
@@ -35,7 +35,9 @@ class LocalExecutor:
     def __init__(self, guards: Guards = ALL) -> None:
         self._guards = guards
 
-    def open(self, task: Task, *, settings: JudgeSettings, progress: Progress | None = None) -> EvaluationSession:
+    def open(
+        self, task: Task, *, settings: JudgeSettings, progress: Progress | None = None
+    ) -> Session | CompiledSession:
         """Open a session; see :class:`kernelwright.protocols.Executor`."""
         if warning := require(settings.require_sandbox).warning():
             log.warning(warning)

@@ -18,6 +18,7 @@ LANGUAGES: dict[str, str] = {
     "halide": "kernelwright.toolexec.languages.halide:HalideLanguage",
     "thunderkittens": "kernelwright.toolexec.languages.thunderkittens:ThunderKittensLanguage",
     "torch": "kernelwright.toolexec.languages.torch:TorchLanguage",
+    "triton": "kernelwright.toolexec.languages.triton:TritonLanguage",
 }
 """Short name -> ``module:class``; the class is called without arguments."""
 

@@ -54,7 +54,7 @@ def code_diff(old: Path, new: Path, *, kind: str) -> str:
     """A unified diff of two builds' code.
 
     Args:
-        old: folder of the one build.
+        old: artifact of the one build.
         new: of the other.
         kind: ``ptx`` or ``sass``.
 
@@ -75,18 +75,25 @@ def code_diff(old: Path, new: Path, *, kind: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def _files(build: Path, kind: str) -> list[Path]:
+    """A build's listings: of a folder its own, of a Python file those that were compiled beside it."""
+    if build.is_dir():
+        return [path for path in [build / f"kernel.{kind}"] if path.exists()]
+    return sorted(build.parent.glob(f"sm_*/*.{kind}"))
+
+
 def _ptx(folder: Path) -> list[str] | None:
-    path = folder / "kernel.ptx"
-    if not path.exists():
+    paths = _files(folder, "ptx")
+    if not paths:
         return None
-    text = path.read_text(encoding="utf-8", errors="replace")
+    text = "\n".join(path.read_text(encoding="utf-8", errors="replace") for path in paths)
     lines = (line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("//"))
     return [re.sub(r"%(\w*?)\d+\b", r"%\1", re.sub(r"\$L_\w+", "$L", line)) for line in lines]
 
 
 def _sass(folder: Path) -> list[str] | None:
-    codes = disassemble(folder / "kernel.cubin")
-    if codes is None:
+    codes = [code for path in _files(folder, "cubin") for code in disassemble(path) or ()]
+    if not codes:
         return None
     lines = []
     for code in sorted(codes, key=lambda c: c.kernel):

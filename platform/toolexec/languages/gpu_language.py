@@ -257,8 +257,8 @@ def _check_kernels(
         raise LaunchError(f"{candidate.entry_file} has no __global__ kernel")
     for launch in plan.launches:
         kernel_named(launch.kernel, kernels)
-    for launch in bound:
-        check_arguments(launch, kernel_named(launch.kernel, kernels))
+    for one in bound:
+        check_arguments(one, kernel_named(one.kernel, kernels))
 
 
 def _put(done: Path, artifact: Path) -> None:

@@ -251,7 +251,7 @@ def _launch(body: str) -> Launch:
             raise LaunchError(f"launch {match[1]}: {body[at:]!r} is none of {known}")
         if word[1] in parts:
             raise LaunchError(f"launch {match[1]}: {word[1]}(..) is given twice")
-        end = _closing(body, word.end())
+        end = closing(body, word.end())
         parts[word[1]] = tuple(parse_items(body[word.end() : end]))
         at = end + 1
         while at < len(body) and body[at] in " ,\t":
@@ -269,7 +269,7 @@ def _launch(body: str) -> Launch:
     )
 
 
-def _closing(text: str, start: int) -> int:
+def closing(text: str, start: int) -> int:
     depth = 1
     for at in range(start, len(text)):
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(text[at], 0)

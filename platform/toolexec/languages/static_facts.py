@@ -42,7 +42,7 @@ class Static:
 
 
 @dataclass
-class _Use:
+class Use:
     """How a kernel is launched, over all workloads."""
 
     launches: dict[str, BoundLaunch] = field(default_factory=dict)
@@ -77,9 +77,9 @@ def static_facts(build: Path, candidate: Candidate, plan: Plan, facts: TaskFacts
     uses = _uses(plan, candidate.tunable_values(), facts, kernels, found.notes)
     made = []
     for kernel in kernels:
-        use = uses.get(kernel.name, _Use())
-        made.append(_facts_of(kernel, use, words.get(kernel.name), codes.get(kernel.name), architecture))
-        found.problems += _problems(kernel, use, architecture)
+        use = uses.get(kernel.name, Use())
+        made.append(kernel_facts(kernel, use, words.get(kernel.name), codes.get(kernel.name), architecture))
+        found.problems += launch_problems(kernel, use, architecture)
     if kernels and not codes:
         found.notes.append("no disassembler: instructions are not counted (kernelwright doctor says how to get it)")
     found.kernels = tuple(made)
@@ -92,8 +92,8 @@ def _uses(
     facts: TaskFacts,
     kernels: Sequence[CubinKernel],
     notes: list[str],
-) -> dict[str, _Use]:
-    found: dict[str, _Use] = {}
+) -> dict[str, Use]:
+    found: dict[str, Use] = {}
     for workload in facts.workloads:
         try:
             bound = plan.bind(Borders.of(workload), tunables)
@@ -103,15 +103,24 @@ def _uses(
         for launch in bound.launches:
             name = next((k.name for k in kernels if k.name == launch.kernel), None)
             name = name or next((k.name for k in kernels if launch.kernel in k.name), launch.kernel)
-            seen = found.setdefault(name, _Use()).launches
+            seen = found.setdefault(name, Use()).launches
             if workload.workload not in seen or seen[workload.workload].blocks < launch.blocks:
                 seen[workload.workload] = launch
     return found
 
 
-def _facts_of(
-    kernel: CubinKernel, use: _Use, words: PtxasWords | None, code: Code | None, architecture: str
+def kernel_facts(
+    kernel: CubinKernel, use: Use, words: PtxasWords | None, code: Code | None, architecture: str
 ) -> KernelFacts:
+    """All that is known of one kernel.
+
+    Args:
+        kernel: out of the cubin.
+        use: how it is launched.
+        words: ptxas' on it; None when they were not kept.
+        code: its instructions; None without a disassembler.
+        architecture: what it was compiled for.
+    """
     threads = use.threads or kernel.max_threads
     fill = _fill(kernel, threads, use.shared_bytes or 0, architecture)
     made = KernelFacts(
@@ -143,13 +152,13 @@ def _fill(kernel: CubinKernel, threads: int | None, dynamic: int, architecture: 
     return occupancy(architecture, threads=threads, registers=kernel.registers, shared_bytes=shared)
 
 
-def _per_launch(a_thread: int | None, use: _Use) -> dict[str, int]:
+def _per_launch(a_thread: int | None, use: Use) -> dict[str, int]:
     if a_thread is None:
         return {}
     return {name: a_thread * launch.threads * launch.blocks for name, launch in use.launches.items()}
 
 
-def _problems(kernel: CubinKernel, use: _Use, architecture: str) -> list[str]:
+def launch_problems(kernel: CubinKernel, use: Use, architecture: str) -> list[str]:
     """Launches that every device of the architecture refuses."""
     found = []
     limits = multiprocessor(architecture)
