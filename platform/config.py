@@ -181,6 +181,8 @@ class RunConfig(_Section):
     """A wish of the user that a model's planner and coder read."""
     interactive: bool
     """True: every plan is shown to the user, who may change it."""
+    lessons: bool
+    """False: prompts show no lessons of earlier runs."""
     profile: bool
     """False: what passed is not profiled: agents see right or wrong and the time, no bottleneck."""
     target: str

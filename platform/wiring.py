@@ -266,7 +266,7 @@ def roles(config: RunConfig, workspace: Workspace) -> Roles:
     from kernelwright.agents.planner import SearchPlanner
     from kernelwright.agents.reflector import SearchReflector
     from kernelwright.memory.recall import RANKED_WHOLE, LibraryRecall
-    from kernelwright.promptopt.book import LearnedPrompts
+    from kernelwright.promptopt.book import BUDGET_TOKENS, LearnedPrompts
     from kernelwright.search.schedule_space import PipelineSpace
     from kernelwright.search.tuner import OptunaTuner
 
@@ -285,7 +285,7 @@ def roles(config: RunConfig, workspace: Workspace) -> Roles:
         executor=executor(config.executor),
         settings=judge_settings(config, workspace),
     )
-    book = LearnedPrompts(workspace, device=config.device)
+    book = LearnedPrompts(workspace, device=config.device, budget_tokens=BUDGET_TOKENS if config.lessons else 0)
     return book.joined(with_models(searching, config, book))
 
 

@@ -21,6 +21,7 @@ ModelOption = Annotated[
     str | None, typer.Option("--model", "-m", help="openai/NAME, relay:DIR or scripted:FILE; makes the engine hybrid.")
 ]
 NoLibraryOption = Annotated[bool, typer.Option("--no-library", help="Plan without precedents.")]
+NoLessonsOption = Annotated[bool, typer.Option("--no-lessons", help="Prompts without the lessons of earlier runs.")]
 NoProfileOption = Annotated[
     bool, typer.Option("--no-profile", help="No profile: agents see right or wrong and the time, no bottleneck.")
 ]
@@ -35,6 +36,7 @@ def switches(
     model: str | None = None,
     language: list[str] | None = None,
     no_library: bool = False,
+    no_lessons: bool = False,
     no_profile: bool = False,
     exclude_same_task: bool = False,
 ) -> dict[str, Any]:
@@ -48,6 +50,8 @@ def switches(
         values["languages"] = language
     if no_library:
         values["library.recall"] = False
+    if no_lessons:
+        values["lessons"] = False
     if no_profile:
         values["profile"] = False
     if exclude_same_task:
@@ -78,7 +82,8 @@ def _parsed(arm: str, words: list[str]) -> dict[str, Any]:
     """The switches of one arm, by the same names as on the command line."""
     import yaml
 
-    flags = {"--no-library": "no_library", "--no-profile": "no_profile", "--exclude-same-task": "exclude_same_task"}
+    names = ("no_library", "no_lessons", "no_profile", "exclude_same_task")
+    flags = {"--" + name.replace("_", "-"): name for name in names}
     given: dict[str, Any] = {}
     more: dict[str, Any] = {}
     rest = [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]

@@ -13,6 +13,7 @@ from kernelwright.cli.ablation import (
     EngineOption,
     ExcludeSameTaskOption,
     LanguageOption,
+    NoLessonsOption,
     NoLibraryOption,
     NoProfileOption,
     switches,
@@ -65,6 +66,7 @@ def optimize(
     start: Annotated[Path | None, typer.Option(help="A slow kernel that you bring; it becomes a baseline.")] = None,
     exclude_same_task: ExcludeSameTaskOption = False,
     no_library: NoLibraryOption = False,
+    no_lessons: NoLessonsOption = False,
     no_profile: NoProfileOption = False,
     engine: EngineOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the search.")] = None,
@@ -104,8 +106,10 @@ def optimize(
         "judge.require_sandbox": require_sandbox,
     }
     given = {k: v for k, v in values.items() if v is not None}
-    given |= switches(engine=engine, language=language, no_library=no_library, no_profile=no_profile,
-                      exclude_same_task=exclude_same_task)  # fmt: skip
+    given |= switches(
+        engine=engine, language=language, no_library=no_library, no_lessons=no_lessons, no_profile=no_profile,
+        exclude_same_task=exclude_same_task,
+    )  # fmt: skip
     _optimize(
         task,
         options=given,

@@ -14,6 +14,7 @@ from kernelwright.cli.ablation import (
     ExcludeSameTaskOption,
     LanguageOption,
     ModelOption,
+    NoLessonsOption,
     NoLibraryOption,
     NoProfileOption,
     switches,
@@ -78,6 +79,7 @@ def run(
     model: ModelOption = None,
     language: LanguageOption = None,
     no_library: NoLibraryOption = False,
+    no_lessons: NoLessonsOption = False,
     no_profile: NoProfileOption = False,
     exclude_same_task: ExcludeSameTaskOption = False,
     require_sandbox: RequireSandboxOption = None,
@@ -102,8 +104,10 @@ def run(
     selection["table"] = str(table.expanduser().resolve()) if table is not None else None
     given = {"samples": samples, "seed": seed, "devices": device, "at_once": at_once, "limit_s": limit_s}
     definition = _changed(suite, given, selection)
-    values = switches(engine=engine, model=model, language=language, no_library=no_library, no_profile=no_profile,
-                      exclude_same_task=exclude_same_task)  # fmt: skip
+    values = switches(
+        engine=engine, model=model, language=language, no_library=no_library, no_lessons=no_lessons,
+        no_profile=no_profile, exclude_same_task=exclude_same_task,
+    )  # fmt: skip
     values |= {"budget.seconds": budget} if budget is not None else {}
     values |= {"judge.require_sandbox": require_sandbox} if require_sandbox is not None else {}
     folder, plan = _begin(place, definition, values=values, files=config or (), overrides=option or ())
@@ -129,7 +133,7 @@ def ablate(
     """Run arms that differ in named switches, interleaved, with the same tasks, seeds and budgets.
 
     The first arm is what the others are compared with; an empty one ("full=") is the configuration as it stands.
-    Switches: --no-library --no-profile --exclude-same-task --language L --engine E --model M, and -o a.b=c.
+    Switches: --no-library --no-lessons --no-profile --exclude-same-task --language L --engine E --model M, -o a.b=c.
     """
     from kernelwright.cli.ablation import arms_of
     from kernelwright.workspace import Workspace

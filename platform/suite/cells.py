@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from kernelwright.config import RunConfig, config_from
+from kernelwright.config import OPEN_MAPPINGS, RunConfig, load_config
 from kernelwright.errors import UnknownName
 from kernelwright.records import SuitePlan, SuiteTask
 
@@ -48,11 +50,24 @@ def cell_named(plan: SuitePlan, key: str) -> Cell:
 
 
 def config_of(plan: SuitePlan, cell: Cell, device: str) -> RunConfig:
-    """The arm's configuration with the sample's seed, on a device."""
-    return config_from({**plan.arms[cell.arm], "seed": cell.seed, "device": device})
+    """The arm's configuration with the sample's seed, on a device.
+
+    Options that came up after the plan was made have their defaults: a suite outlives an upgrade.
+    """
+    return load_config(values={**dotted(plan.arms[cell.arm]), "seed": cell.seed, "device": device})
 
 
 def limit_s(plan: SuitePlan, cell: Cell) -> float:
     """Wall time after which the sample counts as hung, seconds."""
     budget = float(plan.arms[cell.arm]["budget"]["seconds"])
     return plan.limit_s or 3 * budget + 600
+
+
+def dotted(options: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested options as dotted keys; dotted ones may be written as they are."""
+    found: dict[str, Any] = {}
+    for key, value in options.items():
+        name = f"{prefix}{key}"
+        section = isinstance(value, Mapping) and name not in OPEN_MAPPINGS
+        found.update(dotted(value, f"{name}.") if section else {name: value})
+    return found

@@ -14,9 +14,10 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from kernelwright.config import OPEN_MAPPINGS, load_config
+from kernelwright.config import load_config
 from kernelwright.errors import ConfigError, UnknownName
 from kernelwright.records import KernelBenchSelection, SuiteDefinition, SuitePlan, SuiteTask, TaskEntry
+from kernelwright.suite.cells import dotted
 from kernelwright.suite.selection import read_table, select
 from kernelwright.tasks.kernelbench import kernelbench_folder
 from kernelwright.workspace import now
@@ -138,7 +139,7 @@ def make_plan(
     for arm, options in (suite.arms or {MAIN: {}}).items():
         if not _ARM.fullmatch(arm):
             raise ConfigError(f"the arm's name {arm!r} must be of letters, digits, - and _")
-        config = load_config(values={**_dotted(suite.options), **asked, **_dotted(options)})
+        config = load_config(values={**dotted(suite.options), **asked, **dotted(options)})
         arms[arm] = config.model_dump(mode="json")
     first = next(iter(arms.values()))
     return SuitePlan(
@@ -168,7 +169,7 @@ def _asked(files: Sequence[Path], overrides: Sequence[str], values: Mapping[str,
     load_config(files=files, overrides=overrides, values=values)  # says what is wrong, and where
     found: dict[str, Any] = {}
     for file in files:
-        found |= _dotted(yaml.safe_load(file.read_text(encoding="utf-8")) or {})
+        found |= dotted(yaml.safe_load(file.read_text(encoding="utf-8")) or {})
     for text in overrides:
         key, _, value = text.partition("=")
         parsed = yaml.safe_load(value)
@@ -176,15 +177,5 @@ def _asked(files: Sequence[Path], overrides: Sequence[str], values: Mapping[str,
     return {**found, **values}
 
 
-def _dotted(options: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested options as dotted keys; dotted ones may be written as they are."""
-    found: dict[str, Any] = {}
-    for key, value in options.items():
-        name = f"{prefix}{key}"
-        section = isinstance(value, Mapping) and name not in OPEN_MAPPINGS
-        found.update(_dotted(value, f"{name}.") if section else {name: value})
-    return found
-
-
 def _in_words(options: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in _dotted(options).items()) or "as configured"
+    return ", ".join(f"{key}={value}" for key, value in dotted(options).items()) or "as configured"

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from kernelwright.cli.ablation import arms_of, switches
 from kernelwright.cli.app import app
 from kernelwright.cli.suite_text import progress_line
+from kernelwright.config import load_config
 from kernelwright.errors import ConfigError, KernelwrightError, UnknownName
 from kernelwright.suite.folder import SuiteFolder
 from kernelwright.suite.running import SuiteProgress
@@ -77,6 +78,11 @@ def test_switches_are_options_of_the_configuration() -> None:
         "cpp": {"languages": ["cpp"], "engine": "search"},
     }
     assert switches(exclude_same_task=True) == {"library.exclude_same_task": True}
+    everything = "a=--no-library --no-lessons --no-profile --exclude-same-task -l torch --engine llm --model relay:x"
+    values = arms_of(["full=", everything])["a"]
+    config = load_config(values=values)
+    assert not (config.library.recall or config.lessons or config.profile) and config.library.exclude_same_task
+    assert (config.engine, config.models.model, config.languages) == ("llm", "relay:x", ("torch",))
 
 
 @pytest.mark.parametrize(

@@ -147,3 +147,11 @@ def test_arms_are_interleaved_with_the_same_seeds_and_each_is_first_in_its_turn(
     last = cells_of(plan)[-1]
     assert config_of(plan, last, "emulated").seed == 6 and config_of(plan, last, "emulated").device == "emulated"
     assert limit_s(plan, last) == 3 * plan.arms["y"]["budget"]["seconds"] + 600
+
+
+def test_a_plan_outlives_options_that_came_up_later() -> None:
+    plan = make_plan(SuiteDefinition(name="s", tasks=("a",), options={"threads": 2}), suite_id="x")
+    older = {k: v for k, v in plan.arms["main"].items() if k not in ("seed", "profile")}
+    plan = plan.model_copy(update={"arms": {"main": older}})
+    config = config_of(plan, cells_of(plan)[0], "cpu")
+    assert config.profile and config.threads == 2
