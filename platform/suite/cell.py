@@ -51,10 +51,10 @@ def run_cell(workspace: Workspace, folder: SuiteFolder, key: str, *, device: str
     plan = folder.plan()
     cell = cell_named(plan, key)
     place = folder.workspace_of(key, workspace)
-    config = config_of(plan, cell, device)
     sets = [f"{name}={value!r}" for name, value in cell.task.set.items()]
     folder.error_file(key).unlink(missing_ok=True)
     try:
+        config = config_of(plan, cell, device)
         begun = folder.run_of(key)
         if begun is not None:
             seams.resume(place, begun, _unseen)
