@@ -17,6 +17,8 @@ from pathlib import Path
 
 from kernelwright.protocols import BuildResult
 from kernelwright.records import content_hash
+from kernelwright.toolexec.emulator import cute_headers
+from kernelwright.toolexec.emulator.ptx import UnknownInstruction
 from kernelwright.toolexec.emulator.translate import Untranslatable, foreign, thunks, translate
 from kernelwright.toolexec.languages.compiling import compiler_version, run_compiler
 from kernelwright.toolexec.owned_folder import OwnedFolder
@@ -83,9 +85,15 @@ def build_library(source: Source, *, folder: Path, timeout_s: float, checked: bo
         _write(source, work)
         flags = [*ALWAYS, *(CHECKING if checked else PLAIN), *(f for f in source.flags if _CARRIED.fullmatch(f))]
         names = ["-Dkw_run=kwemu_kw_run", "-Dkw_prepare=kwemu_kw_prepare"]
-        command = [compiler, *flags, *names, f"-I{HERE / 'include'}", "-I.", "-include", "kwemu/prelude.h"]
+        more = cute_headers.flags(folder) if cute_headers.wanted(source.files) else cute_headers.NONE
+        if isinstance(more, str):
+            return BuildResult(False, None, more, time.monotonic() - start)
+        command = [compiler, *flags, *more.flags, *names, f"-I{HERE / 'include'}", "-I.", "-include", "kwemu/prelude.h"]
         done = run_compiler(
-            [*command, "-x", "c++", "-c", source.entry_file, "-o", "kernel.o"], folder=work, timeout_s=timeout_s
+            [*command, "-x", "c++", "-c", source.entry_file, "-o", "kernel.o"],
+            folder=work,
+            timeout_s=timeout_s,
+            readable=more.readable,
         )
         if done.ok:
             for each in objects:
@@ -97,7 +105,7 @@ def build_library(source: Source, *, folder: Path, timeout_s: float, checked: bo
         artifact.parent.mkdir(exist_ok=True)
         os.replace(work / "kernel.so", artifact)
         return BuildResult(True, artifact, "", time.monotonic() - start)
-    except Untranslatable as error:
+    except (Untranslatable, UnknownInstruction) as error:
         return BuildResult(False, None, str(error), time.monotonic() - start)
     finally:
         own.close()
@@ -108,6 +116,12 @@ def cannot_run(files: Mapping[str, str]) -> str:
     for name, text in files.items():
         if found := foreign(text):
             return f"{name}: the emulator cannot run {found}"
+        try:
+            translate(text, name)
+        except UnknownInstruction as error:
+            return f"the emulator cannot run {error}"
+        except Untranslatable:
+            continue  # the build says so
     return ""
 
 
@@ -120,7 +134,7 @@ def _own_files() -> list[Path]:
     found = [
         p for part in ("include", "runtime") for p in (HERE / part).rglob("*") if p.suffix in (".h", ".hpp", ".cpp")
     ]
-    return sorted([*found, HEADER, HERE / "translate.py"])
+    return sorted([*found, HEADER, *(HERE / n for n in ("translate.py", "ptx.py", "lexing.py", "cute_headers.py"))])
 
 
 def _write(source: Source, work: Path) -> None:

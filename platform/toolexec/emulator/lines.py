@@ -1,6 +1,6 @@
 """Program counters in the emulator's reports become the kernel's file and line.
 
-Owns the form ``[[1a2b]]``, an offset into the library. addr2line reads a stranger's library, so it runs confined.
+Owns the form ``[[1a2b,3c4d]]``, offsets into the library: where it happened, and the calls that led there. addr2line reads a stranger's library, so it runs confined.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from kernelwright.toolexec.languages.compiling import run_compiler
 from kernelwright.toolexec.owned_folder import OwnedFolder
 
-_COUNTER = re.compile(r"\[\[([0-9a-f]{1,16})\]\]")
+_COUNTER = re.compile(r"\[\[([0-9a-f]{1,16}(?:,[0-9a-f]{1,16})*)\]\]")
 _FRAME = re.compile(r"([^/\s:][^/:]*):(\d+)(?: \(discriminator \d+\))?\s*$")
 
 

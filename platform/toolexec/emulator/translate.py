@@ -1,4 +1,4 @@
-"""CUDA's own syntax becomes C++ on the same lines: launches, shared declarations.
+"""CUDA's own syntax becomes C++ on the same lines: launches, shared declarations, PTX (ptx.py).
 
 Owns what a host compiler cannot read. It reads text and runs nothing; what it cannot translate it names, with the line.
 """
@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 
 from kernelwright.toolexec.emulator.lexing import closing, in_function, masked, opening, split
+from kernelwright.toolexec.emulator.ptx import UnknownInstruction, assembled
 
 _ALIGN = re.compile(r"\b(?:alignas|__align__|__builtin_align__)\s*\(")
 _SHARED = re.compile(r"(?:\b(?:extern|static)\s+)*\b__shared__\b(?:\s+(?:extern|static)\b)?")
@@ -58,9 +59,14 @@ def translate(text: str, name: str) -> str:
 
     Raises:
         Untranslatable: a launch or a declaration whose form is not understood.
+        UnknownInstruction: PTX that is not emulated.
     """
     mask = masked(text)
-    edits = [*_launches(text, mask, name), *_shared(text, mask, name)]
+
+    def where(position: int) -> str:
+        return _at(text, name, position)
+
+    edits = [*_launches(text, mask, name), *_shared(text, mask, name), *assembled(text, mask, where)]
     for start, end, new in sorted(edits, reverse=True):
         lost = text.count("\n", start, end) - new.count("\n")
         text = text[:start] + new + "\n" * max(lost, 0) + text[end:]

@@ -11,7 +11,7 @@ const char* verb(bool write) { return write ? "writes" : "reads"; }
 [[noreturn]] void outside(uintptr_t a, size_t bytes, bool write, uint32_t pc) {
   bool shared;
   std::string place = place_of(a, shared);
-  fault("out of bounds", here(*machine.thread) + format(" %s %zu bytes at ", verb(write), bytes) + place + " at " + at_pc(pc));
+  fault("out of bounds", here(*machine.thread) + format(" %s %zu bytes at ", verb(write), bytes) + place + " at " + at_call(pc));
 }
 
 [[noreturn]] void bad_state(uintptr_t a, size_t bytes, bool write, uint8_t* state, uint32_t pc) {
@@ -24,8 +24,8 @@ const char* verb(bool write) { return write ? "writes" : "reads"; }
   bool shared;
   std::string place = place_of(first, shared);
   if (state[i] & PENDING)
-    fault("pending copy", here(*machine.thread) + format(" %s ", verb(write)) + place + " at " + at_pc(pc) + ", where a cp.async is under way that nobody has waited for");
-  fault("uninitialised", here(*machine.thread) + " reads " + place + " at " + at_pc(pc) + ", which nothing has written");
+    fault("pending copy", here(*machine.thread) + format(" %s ", verb(write)) + place + " at " + at_call(pc) + ", where a cp.async is under way that nobody has waited for");
+  fault("uninitialised", here(*machine.thread) + " reads " + place + " at " + at_call(pc) + ", which nothing has written");
 }
 
 void check(uintptr_t base, uint8_t* states, Cell* cells, uintptr_t a, size_t bytes, bool write, Atomic atomic, uint32_t pc) {
@@ -120,7 +120,7 @@ void kwemu_atomic(const volatile void* a, unsigned bytes, int writes, int order,
   if (!CHECKED) return;
   if (uintptr_t(a) & (bytes - 1)) {
     bool shared;
-    fault("misaligned", here(*t) + format(" updates %u bytes atomically at ", bytes) + place_of(uintptr_t(a), shared) + " at " + at_pc(offset_of(pc)));
+    fault("misaligned", here(*t) + format(" updates %u bytes atomically at ", bytes) + place_of(uintptr_t(a), shared) + " at " + at_call(offset_of(pc)));
   }
   on_access(uintptr_t(a), bytes, writes, writes == 1 ? UPDATE : ATOMIC, offset_of(pc));
   if (order) on_fence(*t);

@@ -33,12 +33,12 @@ void kwemu_copy_async(void* to, const void* from, unsigned bytes, unsigned zeros
   Thread& t = *machine.thread;
   unsigned all = bytes + zeros;
   uint32_t where = offset_of(pc);
-  if (all != 4 && all != 8 && all != 16) fault("launch", format("a cp.async of %u bytes at ", all) + at_pc(where));
+  if (all != 4 && all != 8 && all != 16) fault("launch", format("a cp.async of %u bytes at ", all) + at_call(where));
   if ((uintptr_t(to) | (bytes ? uintptr_t(from) : 0)) & (all - 1))
-    fault("misaligned", here(t) + format(" copies %u bytes by cp.async between addresses that are no multiples of it at ", all) + at_pc(where));
+    fault("misaligned", here(t) + format(" copies %u bytes by cp.async between addresses that are no multiples of it at ", all) + at_call(where));
   if (CHECKED) {
     on_access(uintptr_t(from), bytes, false, PLAIN, where);
-    if (!kwemu_is_shared(to)) fault("out of bounds", here(t) + " copies by cp.async to what is not shared memory at " + at_pc(where));
+    if (!kwemu_is_shared(to)) fault("out of bounds", here(t) + " copies by cp.async to what is not shared memory at " + at_call(where));
     uint8_t* state = state_of(static_cast<char*>(to));
     on_access(uintptr_t(to), all, true, PLAIN, where);
     for (unsigned i = 0; i < all; i++) state[i] |= PENDING;

@@ -137,6 +137,7 @@ void forget_copies(Thread&);
 std::string here(const Thread&);
 std::string at(Site);
 std::string at_pc(uint32_t);
+std::string at_call(uint32_t);
 uint32_t offset_of(void* pc);
 std::string format(const char*, ...) __attribute__((format(printf, 1, 2)));
 }  // namespace kwemu

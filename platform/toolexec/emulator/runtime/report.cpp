@@ -1,5 +1,6 @@
 /* The text of a fault. The first one counts; nothing of the launch runs after it. */
 #include <dlfcn.h>
+#include <unwind.h>
 #include <cstdarg>
 #include "machine.hpp"
 
@@ -29,6 +30,25 @@ std::string at(Site s) {
   return format("%s:%d", name ? name + 1 : s.file, s.line);
 }
 std::string at_pc(uint32_t pc) { return format("[[%x]]", pc); }
+
+/* The counter and the calls that led to it: code of headers is told by the kernel's line that called it. */
+std::string at_call(uint32_t pc) {
+  struct Walk {
+    uint32_t pc;
+    std::string found;
+    int frames;
+  } walk{pc, "", 0};
+  _Unwind_Backtrace(
+      [](_Unwind_Context* c, void* told) {
+        Walk& w = *static_cast<Walk*>(told);
+        uint32_t here = offset_of(reinterpret_cast<void*>(_Unwind_GetIP(c)));
+        if (w.found.empty() && here != w.pc) return w.frames++ < 64 ? _URC_NO_REASON : _URC_END_OF_STACK;
+        w.found += format(w.found.empty() ? "%x" : ",%x", here);
+        return ++w.frames < 64 && w.found.size() < 120 ? _URC_NO_REASON : _URC_END_OF_STACK;
+      },
+      &walk);
+  return walk.found.empty() ? at_pc(pc) : "[[" + walk.found + "]]";
+}
 
 std::string here(const Thread& t) {
   return format("block (%u,%u,%u) thread (%u,%u,%u)", t.now.block.x, t.now.block.y, t.now.block.z, t.now.thread.x,

@@ -48,7 +48,7 @@ bool ordered(const Slot& s, Thread& t) {
   std::string them = format("block (%u,%u,%u) thread (%u,%u,%u)", linear % c.grid.x, linear / c.grid.x % c.grid.y, linear / c.grid.x / c.grid.y, r % c.block.x, r / c.block.x % c.block.y, r / c.block.x / c.block.y);
   const char* mine = atomic ? (write ? "updates atomically" : "reads atomically") : write ? "writes" : "reads";
   const char* theirs = s.atomic ? "updated atomically" : other_writes ? "wrote" : "read";
-  fault("race", here(t) + " " + mine + " " + place + " at " + at_pc(pc) + ", which " + them + " " + theirs + " at " + at_pc(s.pc) +
+  fault("race", here(t) + " " + mine + " " + place + " at " + at_call(pc) + ", which " + them + " " + theirs + " at " + at_pc(s.pc) +
                     (s.block == b.serial ? "; no barrier lies between" : "; nothing orders two blocks"));
 }
 

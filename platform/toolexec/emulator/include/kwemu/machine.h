@@ -31,7 +31,7 @@
 #define __restrict__ __restrict
 #endif
 #define __CUDACC_EMULATED__ 1
-#ifndef __CUDA_ARCH__
+#if !defined(__CUDA_ARCH__) && !defined(KWEMU_HOST_FORMS) /* CuTe then takes the forms that it has for a host */
 #define __CUDA_ARCH__ 800
 #endif
 

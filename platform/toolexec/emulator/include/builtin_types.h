@@ -1,0 +1,3 @@
+/* builtin_types.h: everything is in the prelude. */
+#pragma once
+#include "kwemu/prelude.h"

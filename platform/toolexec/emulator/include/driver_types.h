@@ -1,0 +1,3 @@
+/* driver_types.h: everything is in the prelude. */
+#pragma once
+#include "kwemu/prelude.h"
