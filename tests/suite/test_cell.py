@@ -1,4 +1,4 @@
-"""One sample between a plan and a run: preflight once, start or resume, errors as data. The seams are plain functions."""
+"""One sample between a plan and a run: preflight once, start or resume, errors as data."""
 
 import json
 from collections.abc import Sequence
