@@ -110,7 +110,11 @@ def surroundings(
         return with_models(search, config)
 
     return Surroundings(
-        roles=roles, view=view, write_report=lambda folder: None, offer=lambda solution, config: "kept", edit_plan=edit_plan
+        roles=roles,
+        view=view,
+        write_report=lambda folder: None,
+        offer=lambda solution, config: "kept",
+        edit_plan=edit_plan,
     )
 
 
