@@ -27,6 +27,7 @@ from kernelwright.workspace import RunFolder, Workspace
 
 if TYPE_CHECKING:
     from kernelwright.agents.context import Roles
+    from kernelwright.agents.llm.prompt_book import PromptBook
     from kernelwright.agents.running import PlanEditor, Surroundings
     from kernelwright.memory.answers import Answers
     from kernelwright.memory.documents import Document
@@ -257,8 +258,8 @@ def here(config: RunConfig) -> Environment:
     return found
 
 
-def roles(config: RunConfig, workspace: Workspace) -> Roles:
-    """The agents of a run, as the configuration has them, and what they draw on."""
+def roles(config: RunConfig, workspace: Workspace, book: PromptBook | None = None) -> Roles:
+    """The agents of a run, as the configuration has them, what they draw on, and are told (None: what was learned)."""
     from kernelwright.agents.adaptation import unmet
     from kernelwright.agents.coder import SearchCoder
     from kernelwright.agents.context import Roles
@@ -285,8 +286,8 @@ def roles(config: RunConfig, workspace: Workspace) -> Roles:
         executor=executor(config.executor),
         settings=judge_settings(config, workspace),
     )
-    book = LearnedPrompts(workspace, device=config.device, budget_tokens=BUDGET_TOKENS if config.lessons else 0)
-    return book.joined(with_models(searching, config, book))
+    learned = LearnedPrompts(workspace, device=config.device, budget_tokens=BUDGET_TOKENS if config.lessons else 0)
+    return learned.joined(with_models(searching, config, book or learned))
 
 
 def surroundings(

@@ -273,6 +273,7 @@ class Workspace:
         self.verifications_file = root / "library" / "verifications.jsonl"
         self.prompts = root / "prompts"
         self.lessons = root / "prompts" / "lessons"
+        self.optimizations = root / "optimizations"
         self.index = root / "index"
         self.cache = root / "cache"
         self.evidence_file = self.cache / "evidence.json"
@@ -303,7 +304,8 @@ class Workspace:
                 part = self.root / f".workspace.{os.getpid()}.part"
                 part.write_text(json.dumps({"format": FORMAT}) + "\n", encoding="utf-8")
                 os.replace(part, marker)
-                (self.root / ".gitignore").write_text("runs/\nsuites/\ncache/\nindex/\n", encoding="utf-8")
+                kept_out = "runs/\nsuites/\noptimizations/\ncache/\nindex/\n"
+                (self.root / ".gitignore").write_text(kept_out, encoding="utf-8")
             text = marker.read_text(encoding="utf-8")
         try:
             found = str(json.loads(text)["format"])

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from kernelwright.cli import doctor, evaluate, lessons, library, optimize, prompts, retune, runs, suite, tasks
+from kernelwright.cli import doctor, evaluate, lessons, library, optimize, prompt_trials, retune, runs, search, suite, tasks
 from kernelwright.cli.output import note, print_json
 from kernelwright.errors import KernelwrightError
 
@@ -35,8 +35,9 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(suite.app, name="suite")
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(library.app, name="library")
+app.add_typer(search.app, name="search")
 app.add_typer(lessons.app, name="lessons")
-app.add_typer(prompts.app, name="prompts")
+app.add_typer(prompt_trials.prompts.app, name="prompts")
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,0 +1,194 @@
+"""prompts optimize | compare and lessons ablate: paid trials, each of them a run of its own."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kernelwright.cli import lessons, prompts
+from kernelwright.cli.output import ConfigOption, JsonOption, OptionOption, WorkspaceOption, note, print_json, say
+
+if TYPE_CHECKING:
+    from kernelwright.config import RunConfig
+    from kernelwright.promptopt.journal import Limits
+    from kernelwright.promptopt.run_trials import FixedPrompts, RunTrials
+    from kernelwright.records import RunSummary
+    from kernelwright.workspace import Workspace
+
+TaskOption = Annotated[list[str], typer.Option("--task", "-t", help="A task. Repeatable.")]
+ModelOption = Annotated[str, typer.Option("--model", "-m", help="openai/NAME, relay:DIR or scripted:FILE.")]
+PairsOption = Annotated[int, typer.Option("--pairs", min=2, help="Pairs of runs; they go round the tasks.")]
+MoneyOption = Annotated[float, typer.Option("--cost-usd", min=0, help="Most money; 0: no limit.")]
+TokensOption = Annotated[int, typer.Option("--tokens", min=0, help="Most tokens; 0: no limit.")]
+SecondsOption = Annotated[float, typer.Option("--seconds", min=0, help="Most wall time of trials; 0: no limit.")]
+
+
+@prompts.app.command()
+def optimize(
+    task: TaskOption,
+    model: ModelOption,
+    role: prompts.RoleOption = "coder",
+    trials: Annotated[int, typer.Option(min=20, help="Runs to plan with.")] = 100,
+    rewrites: Annotated[int, typer.Option(min=0, help="Proposals of a new base text by the model.")] = 2,
+    optimizer: Annotated[str, typer.Option(help="evidence (ours) or gepa (DSPy's).")] = "evidence",
+    lesson: Annotated[list[str] | None, typer.Option("--lesson", help="Screen only these. Repeatable.")] = None,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    cost_usd: MoneyOption = 0.0,
+    tokens: TokensOption = 0,
+    seconds: SecondsOption = 0.0,
+    config: ConfigOption = None,
+    option: OptionOption = None,
+    json_: JsonOption = False,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Improve a role's prompt on tasks of three families or more; the same command resumes. Exit 1: none promoted."""
+    from kernelwright.promptopt.journal import Limits
+    from kernelwright.promptopt.optimizing import Wanted, optimize_prompt
+
+    setting = _setting(workspace, task, model, config, option)
+    limits = Limits(trials=trials, cost_usd=cost_usd, tokens=tokens, seconds=seconds)
+    wanted = Wanted(role, optimizer, model, rewrites, seed, tuple(lesson or ()))
+    done = optimize_prompt(
+        setting.place, setting.tasks, wanted, limits, start=setting.start, desk=lambda calls: setting.desk(calls)
+    )
+    if json_:
+        print_json(done.to_json())
+    else:
+        say(done.text())
+    raise typer.Exit(0 if done.version else 1)
+
+
+@prompts.app.command()
+def compare(
+    old: prompts.VersionArgument,
+    new: prompts.VersionArgument,
+    task: TaskOption,
+    model: ModelOption,
+    role: prompts.RoleOption = "coder",
+    pairs: PairsOption = 8,
+    cost_usd: MoneyOption = 0.0,
+    config: ConfigOption = None,
+    option: OptionOption = None,
+    json_: JsonOption = False,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Two versions in paired runs on the same tasks; the result is kept in the lineage. Exit 1: no difference shown."""
+    from kernelwright.promptopt.ablation import compare_prompts, keep_comparison
+    from kernelwright.promptopt.journal import Journal, Limits
+    from kernelwright.promptopt.versions import PromptStore
+
+    setting = _setting(workspace, task, model, config, option)
+    store = PromptStore(setting.place.prompts, role)
+    one, other = store.get(old), store.get(new)
+    journal = _journal(setting, role, f"compare-{one.id}-{other.id}", Limits(cost_usd=cost_usd), Journal)
+    found = compare_prompts(
+        journal, store.text(one.id), store.text(other.id), list(task), pairs, setting.families
+    )
+    keep_comparison(store, one.id, other.id, found)
+    _tell(found, f"{other.id} against {one.id}", json_)
+
+
+@lessons.app.command()
+def ablate(
+    id: lessons.IdArgument,
+    task: TaskOption,
+    model: ModelOption,
+    role: prompts.RoleOption = "coder",
+    pairs: PairsOption = 8,
+    cost_usd: MoneyOption = 0.0,
+    config: ConfigOption = None,
+    option: OptionOption = None,
+    json_: JsonOption = False,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Paired runs with and without a lesson; the result becomes its effect. Exit 1: no difference shown."""
+    from kernelwright.promptopt.ablation import ablate_lesson, keep_ablation
+    from kernelwright.promptopt.journal import Journal, Limits
+    from kernelwright.promptopt.sessions import draft_of
+    from kernelwright.promptopt.shelves import LessonShelf
+    from kernelwright.promptopt.versions import PromptStore
+
+    setting = _setting(workspace, task, model, config, option)
+    shelf = LessonShelf(setting.place.lessons)
+    lesson = shelf.get(id)
+    draft = draft_of(PromptStore(setting.place.prompts, role), shelf.active)
+    shown = [*(x for x in draft.lessons if x.id != lesson.id), lesson]
+    journal = _journal(setting, role, f"ablate-{lesson.id}", Limits(cost_usd=cost_usd), Journal)
+    found = ablate_lesson(journal, draft.base, shown, lesson.id, list(task), pairs, families=setting.families)
+    keep_ablation(shelf, lesson.id, found)
+    _tell(found, f"with {lesson.id} against without", json_)
+
+
+class _Setting:
+    """What paid trials need: the workspace, tasks with their families, and how a run is started."""
+
+    def __init__(self, place: Workspace, tasks: dict[str, Any], config: RunConfig) -> None:
+        self.place, self.tasks, self.config = place, tasks, config
+        self.families = {name: task.family for name, task in tasks.items()}
+
+    def start(self, place: Workspace, task: str, book: FixedPrompts, seed: int) -> RunSummary:
+        """Start a run with a book of prompts, or go on with the one that is there."""
+        from kernelwright import wiring
+        from kernelwright.agents.running import resume_run, start_run
+
+        place.cache = self.place.cache  # baselines and builds are the same for every trial
+        around = wiring.surroundings(place, lambda event: None)
+        around = replace(around, roles=lambda config: wiring.roles(config, place, book))
+        note(f"  {task}")
+        if ids := place.run_ids():
+            return resume_run(place.run(ids[-1]), surroundings=around)
+        config = self.config.model_copy(update={"seed": seed % 2**31})
+        return start_run(place, self.tasks[task], config, surroundings=around, command="kernelwright prompts")
+
+    def desk(self, calls: Path) -> Any:
+        """A desk for the proposer, with its own folder of calls."""
+        from kernelwright.agents.llm.desk import ModelDesk, RoleModel, RunLink
+        from kernelwright.agents.llm.providers import open_provider
+
+        chosen = self.config.model_of("coder")
+        provider = open_provider(
+            chosen.model, base_url=chosen.base_url, api_key_env=chosen.api_key_env, stream=self.config.models.stream
+        )
+        desk = ModelDesk({"proposer": RoleModel(chosen.model, provider)}, self.config.models, self.config.budget)
+        timeout = self.config.models.timeout_s
+        desk.bind(RunLink("proposals", calls, left_s=lambda: timeout, stopped=lambda: False))
+        return desk
+
+
+def _setting(
+    workspace: Path | None, tasks: list[str], model: str, config: list[Path] | None, option: list[str] | None
+) -> _Setting:
+    from kernelwright import wiring
+    from kernelwright.config import load_config
+    from kernelwright.workspace import Workspace
+
+    place = Workspace.open(workspace)
+    values = {"models.model": model, "engine": "llm"}
+    return _Setting(
+        place,
+        {name: wiring.find_task(place, name) for name in tasks},
+        load_config(files=config or (), overrides=option or (), values=values),
+    )
+
+
+def _journal(setting: _Setting, role: str, name: str, limits: Limits, kind: Any) -> Any:
+    from kernelwright.promptopt.run_trials import RunTrials
+
+    folder = setting.place.optimizations / name
+    runner: RunTrials = RunTrials(folder, role, setting.start)
+    return kind(runner, limits, file=folder / "journal.jsonl")
+
+
+def _tell(found: Any, what: str, json_: bool) -> None:
+    from kernelwright.cli.prompts_text import score_text
+
+    if json_:
+        print_json({"score": found.score.model_dump(mode="json"), "spent": asdict(found.spent)})
+    else:
+        spent = found.spent
+        say(f"{what}: {score_text(found.score, families=True)}")
+        say(f"{spent.trials} runs, {spent.tokens} tokens, {spent.cost_usd:.4f} USD, {spent.seconds:.0f} s")
+    raise typer.Exit(0 if found.score.low > 0 or found.score.high < 0 else 1)

@@ -1,0 +1,144 @@
+"""One optimization from beginning to end: plan, journal, optimizer, versions. The same plan again goes on with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from kernelwright.agents.llm.desk import ModelDesk
+from kernelwright.errors import UnknownName, UserError
+from kernelwright.promptopt.journal import Journal, Limits, owned
+from kernelwright.promptopt.optimizer import EvidenceOptimizer, Optimized, PromptOptimizer, Settings
+from kernelwright.promptopt.rewriting import ModelProposer
+from kernelwright.promptopt.run_trials import RunStarter, RunTrials
+from kernelwright.promptopt.sessions import Plan, draft_of, keep_proposals, session_folder
+from kernelwright.promptopt.shelves import LessonShelf
+from kernelwright.promptopt.teleprompters import GepaOptimizer
+from kernelwright.promptopt.trials import Proposer, split_by_family
+from kernelwright.promptopt.versions import PromptStore
+from kernelwright.records import LessonState, PromptVersion, Task
+from kernelwright.workspace import Workspace
+
+OPTIMIZERS = ("evidence", "gepa")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for."""
+
+    role: str
+    optimizer: str = "evidence"
+    model: str = ""
+    rewrites: int = 0
+    """Proposals of a base text."""
+    seed: int = 0
+    lessons: tuple[str, ...] = ()
+    """Ids to screen; () means all of the role that are not retired."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What an optimization came to, for people."""
+
+    session: str
+    optimized: Optimized
+    version: PromptVersion | None
+    """In use because of it; None where nothing was promoted."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        found = self.optimized
+        rows = [
+            {"kind": p.kind, "accepted": p.accepted, "reason": p.reason, "rejected_because": p.rejected_because}
+            for p in found.proposals
+        ]
+        return {
+            "format": "kernelwright/prompt-optimization/1",
+            "session": self.session,
+            "ended": found.ended,
+            "promoted": self.version.id if self.version else None,
+            "gain": found.gain.model_dump(mode="json") if found.gain else None,
+            "effects": {name: e.model_dump(mode="json") for name, e in found.effects.items()},
+            "proposals": rows,
+            "spent": asdict(found.spent),
+        }
+
+    def text(self) -> str:
+        """A few lines."""
+        found, spent = self.optimized, self.optimized.spent
+        lines = [f"{self.session}: {found.ended}"]
+        lines += [
+            f"{'accepted' if p.accepted else 'rejected'}  {p.kind}: {p.reason[:100]}"
+            + (f"  ({p.rejected_because})" if p.rejected_because else "")
+            for p in found.proposals
+        ]
+        if self.version is not None:
+            lines.append(f"promoted {self.version.id}")
+        if found.gain is not None:
+            g = found.gain
+            told = f"gain {g.gain:+.3f} [{g.low:+.3f}, {g.high:+.3f}] in log speed-up"
+            lines.append(f"{told}, measured after all choices")
+        lines.append(f"{spent.trials} trials, {spent.tokens} tokens, {spent.cost_usd:.4f} USD, {spent.seconds:.0f} s")
+        return "\n".join(lines)
+
+
+def optimize_prompt(
+    place: Workspace,
+    tasks: Mapping[str, Task],
+    wanted: Wanted,
+    limits: Limits,
+    *,
+    start: RunStarter,
+    desk: Callable[[Path], ModelDesk],
+) -> Done:
+    """Optimize a role's prompt; what was paid for before is not paid for again.
+
+    Args:
+        place: whose versions and lessons.
+        tasks: by name; of at least three op families.
+        wanted: role, optimizer and plan.
+        limits: of all sessions together.
+        start: starts or resumes the run of one trial.
+        desk: the proposer's way to its model, given its folder of calls.
+
+    Raises:
+        UserError: tasks of fewer than three families, or no text for the role.
+        UnknownName: an unknown optimizer.
+        WorkspaceError: another process works on the same optimization.
+    """
+    if wanted.optimizer not in OPTIMIZERS:
+        raise UnknownName("optimizer", wanted.optimizer, OPTIMIZERS)
+    try:
+        split = split_by_family({name: task.family for name, task in tasks.items()}, seed=wanted.seed)
+    except ValueError as error:
+        raise UserError(str(error), hint="add tasks of other families with --task") from None
+    store, shelf = PromptStore(place.prompts, wanted.role), LessonShelf(place.lessons)
+    seed = draft_of(store, shelf.active)
+    if not seed.base:
+        raise UserError(f"the role {wanted.role} has no prompt")
+    chosen = [shelf.get(id) for id in wanted.lessons] or shelf.lessons
+    pool = [x for x in chosen if wanted.role in x.roles and x.state is not LessonState.RETIRED]
+    plan = Plan(
+        role=wanted.role, base=seed.base, lessons=tuple(x.text_hash for x in pool), tasks=tuple(sorted(tasks)),
+        trials=limits.trials, seed=wanted.seed, engine=f"{wanted.optimizer} {wanted.rewrites} {wanted.model}",
+    )  # fmt: skip
+    folder = session_folder(place.optimizations, plan)
+    with owned(folder):
+        journal = Journal(RunTrials(folder, wanted.role, start), limits, file=folder / "journal.jsonl")
+        proposer = ModelProposer(desk(folder / "calls")) if wanted.rewrites or wanted.optimizer == "gepa" else None
+        optimizer = _optimizer(wanted, limits, proposer, list(tasks.values()), plan.id)
+        found = optimizer.optimize(seed, pool, split, journal)
+        parent = store.current.id if store.current is not None else ""
+        return Done(plan.id, found, keep_proposals(store, found, session=plan.id, parent=parent))
+
+
+def _optimizer(
+    wanted: Wanted, limits: Limits, proposer: Proposer | None, tasks: list[Task], session: str
+) -> PromptOptimizer:
+    if wanted.optimizer == "gepa":
+        assert proposer is not None
+        return GepaOptimizer(proposer, calls=limits.trials, seed=wanted.seed, tasks=tasks)
+    settings = Settings(trials=limits.trials, text_proposals=wanted.rewrites, seed=wanted.seed, session=session)
+    return EvidenceOptimizer(settings, proposer=proposer, tasks=tasks)
