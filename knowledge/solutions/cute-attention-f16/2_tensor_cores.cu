@@ -1,6 +1,6 @@
 // nvcc -std=c++17 -O3 -arch=sm_80 --expt-relaxed-constexpr -I$CUTLASS/include -I$KW -shared -Xcompiler -fPIC 2_tensor_cores.cu -o k.so
-// softmax(q k^T / 8) v with a block for 64 queries of a head, on tensor cores (HMMA). Keys and values pass by in tiles of 64;
-// the running largest and sum of each row are corrected as they change (online softmax), so that no score leaves registers.
+// softmax(q k^T / 8) v with a block for 64 queries of a head, on tensor cores (HMMA). Keys and values come in tiles of 64; the
+// running largest and sum of each row are corrected as they change (online softmax), so that no score leaves registers.
 // language: cute
 // axes: S = in0[2], D = in0[3], T = in1[2]
 // launch: attend grid(cdiv(S, 64), in0[0] * in0[1]) block(128)
@@ -8,10 +8,10 @@
 #include "refuse.h"
 using namespace cute;
 
-// 64 x 64 halves; chunk j (16 bytes) of row r stands at j xor (r mod 8): no bank conflicts for ldmatrix, plain or transposed.
+// 64 x 64 halves; chunk j (16 bytes) of row r stands at j xor (r mod 8): no bank conflicts for ldmatrix.
 using Rows8 = decltype(composition(Swizzle<3, 3, 3>{}, Layout<Shape<_8, _64>, Stride<_64, _1>>{}));
 using Tile64 = decltype(tile_to_shape(Rows8{}, Shape<_64, _64>{}));
-using Turned = decltype(composition(Tile64{}, Layout<Shape<_64, _64>, Stride<_64, _1>>{}));  // the same, indexed (column, row)
+using Turned = decltype(composition(Tile64{}, Layout<Shape<_64, _64>, Stride<_64, _1>>{}));  // indexed (column, row)
 using Mma = decltype(make_tiled_mma(MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>{}, Layout<Shape<_4, _1>>{},
                                     cute::Tile<_64, _16, _16>{}));  // each warp has 16 queries and all keys
 using Bring = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},

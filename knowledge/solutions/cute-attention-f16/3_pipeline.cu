@@ -8,10 +8,10 @@
 #include "refuse.h"
 using namespace cute;
 
-// 64 x 64 halves; chunk j (16 bytes) of row r stands at j xor (r mod 8): no bank conflicts for ldmatrix, plain or transposed.
+// 64 x 64 halves; chunk j (16 bytes) of row r stands at j xor (r mod 8): no bank conflicts for ldmatrix.
 using Rows8 = decltype(composition(Swizzle<3, 3, 3>{}, Layout<Shape<_8, _64>, Stride<_64, _1>>{}));
 using Tile64 = decltype(tile_to_shape(Rows8{}, Shape<_64, _64>{}));
-using Turned = decltype(composition(Tile64{}, Layout<Shape<_64, _64>, Stride<_64, _1>>{}));  // the same, indexed (column, row)
+using Turned = decltype(composition(Tile64{}, Layout<Shape<_64, _64>, Stride<_64, _1>>{}));  // indexed (column, row)
 using Mma = decltype(make_tiled_mma(MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>{}, Layout<Shape<_4, _1>>{},
                                     cute::Tile<_64, _16, _16>{}));  // each warp has 16 queries and all keys
 using Bring = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, half_t>{},
