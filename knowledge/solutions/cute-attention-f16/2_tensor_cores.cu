@@ -1,6 +1,6 @@
 // nvcc -std=c++17 -O3 -arch=sm_80 --expt-relaxed-constexpr -I$CUTLASS/include -I$KW -shared -Xcompiler -fPIC 2_tensor_cores.cu -o k.so
-// softmax(q k^T / 8) v with a block for 64 queries of a head, on tensor cores (HMMA). Keys and values come in tiles of 64; the
-// running largest and sum of each row are corrected as they change (online softmax), so that no score leaves registers.
+// softmax(q k^T / 8) v with a block for 64 queries of a head, on tensor cores (HMMA). Keys and values come in tiles of 64;
+// the running largest and sum of each row are corrected as they change (online softmax): no score leaves registers.
 // language: cute
 // axes: S = in0[2], D = in0[3], T = in1[2]
 // launch: attend grid(cdiv(S, 64), in0[0] * in0[1]) block(128)
