@@ -245,3 +245,40 @@ def test_engines_need_what_they_need():
 def a_config_with(values):
     flat = {f"{k}__{n}": v for k, section in values.items() for n, v in section.items()}
     return a_config(**flat)
+
+
+def test_hybrid_is_the_default_and_search_refines_what_the_model_wrote(tmp_path):
+    model = Model(planner=[decisions_json("a"), decisions_json("b", technique="t2")], coder=[kernel("us=100")])
+    summary, folder = go(tmp_path, model, engine="auto", budget__rounds=2)
+    assert summary.engine == "hybrid"
+    second = [d for d in folder.decisions() if d.round == 2]
+    assert {d.source for d in second} == {"model", "search"}
+    flags = [d for d in second if d.technique == "compiler-flag"]
+    assert flags and folder.candidate(flags[0].child).flags == (flags[0].parameters["flag"],)
+
+
+def test_what_a_model_says_is_inert_in_reports(tmp_path):
+    from kernelwright.report.run_report import write_report
+
+    evil = "<script>alert(1)</script> [click](http://evil.example) \x1b[2J `x`"
+    model = Model(planner=[decisions_json(evil, where=evil, hypothesis=evil)], coder=[kernel("us=100")])
+    _, folder = go(tmp_path, model)
+    write_report(folder)
+    page, markdown = folder.report_html.read_text(), folder.report_md.read_text()
+    assert "<script>alert" not in page and "\x1b" not in page + markdown
+    assert "](http://evil" not in markdown and "alert(1)" in page
+
+
+def test_a_script_answers_in_order_and_a_run_of_it_costs_nothing(tmp_path):
+    script = tmp_path / "script.yaml"
+    entries = [
+        {"role": "planner", "text": decisions_json("x"), "input_tokens": 5, "output_tokens": 6},
+        {"fault": "rate-limit", "role": "coder"},
+        {"role": "coder", "text": kernel("us=100"), "input_tokens": 7, "output_tokens": 8},
+        {"role": "reflector", "text": REFLECTION, "input_tokens": 1, "output_tokens": 1},
+    ]
+    script.write_text(json.dumps(entries))
+    summary, folder = run_loop(tmp_path / "w", a_config(models__model=f"scripted:{script}"))
+    total = run_costs(load_run_records(folder), folder.calls).total
+    assert summary.best is not None
+    assert (total.cost_usd, total.input_tokens, total.output_tokens) == (0.0, 13, 15)

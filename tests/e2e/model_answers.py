@@ -99,7 +99,7 @@ PLAN = "Memory is not the limit here.\n\n```json\n" + json.dumps(
         }
     ]
 ) + "\n```\nGood luck!"  # fmt: skip
-REFLECTION = 'The calls were the cost.\n```json\n{"decisions": [], "next_move": "nothing is shown", "go_on": true,}\n```'
+REFLECTION = 'The calls were the cost.\n```json\n{"decisions": [], "next_move": "none shown", "go_on": true,}\n```'
 
 
 def answers(case: Case) -> dict[str, list[str]]:
