@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kernelwright.cli.output import JsonOption, WorkspaceOption, note, print_json, say
+from kernelwright.cli.output import ConfigOption, JsonOption, OptionOption, WorkspaceOption, note, print_json, say
 
 if TYPE_CHECKING:
     from kernelwright.memory.evidence import Observation
@@ -21,7 +21,9 @@ app = typer.Typer(help="Lessons: what runs taught, with the evidence for every s
 IdArgument = Annotated[str, typer.Argument(help="Id of a lesson, or an unambiguous start of it.")]
 ReasonOption = Annotated[str, typer.Option("--reason", help="Why, for the history.")]
 ByOption = Annotated[str, typer.Option("--by", help="Who, for the history.")]
-EngineOption = Annotated[str, typer.Option(help="statistics: technique x family x bottleneck, without a model.")]
+ModelOption = Annotated[
+    str, typer.Option("--model", "-m", help="Let this model read the runs too: openai/NAME, relay:DIR, scripted:FILE.")
+]
 
 
 def opened(workspace: Path | None) -> tuple[Workspace, LessonShelf]:
@@ -142,31 +144,34 @@ def edit(
 
 @app.command()
 def distill(
-    engine: EngineOption = "statistics",
+    model: ModelOption = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be proposed; write nothing.")] = False,
+    config: ConfigOption = None,
+    option: OptionOption = None,
     json_: JsonOption = False,
     workspace: WorkspaceOption = None,
 ) -> None:
     """Propose lessons from finished runs and the library's ladders, recount all, and move states by the rules."""
     from kernelwright.cli.lessons_text import upkeep_text
-    from kernelwright.errors import UnknownName
     from kernelwright.memory.knowledge_pages import load_techniques
-    from kernelwright.promptopt.draws import scored_draws
+    from kernelwright.promptopt.learning import learn, read_by_model
     from kernelwright.promptopt.statistics_distiller import distilled
-    from kernelwright.promptopt.upkeep import upkeep
-    from kernelwright.promptopt.versions import follow_all
 
-    if engine != "statistics":
-        raise UnknownName("distiller", engine, ["statistics"])
-    place, shelf = opened(workspace)
+    place, _ = opened(workspace)
     seen = observations(place)
-    proposals = distilled(seen, load_techniques()[0])
+    proposals, refused = distilled(seen, load_techniques()[0]), []
+    if model:
+        from kernelwright.config import load_config
+
+        values = {"models.model": model}
+        read = read_by_model(place, load_config(files=config or (), overrides=option or (), values=values), seen)
+        proposals, refused = [*proposals, *read.lessons], read.refused
     if dry_run:
         told = [x.to_json() for x in proposals]
         print_json(told) if json_ else say("\n".join(f"{x.id}: {x.sentence}" for x in proposals))
         return
-    report = upkeep(shelf, seen, proposals=proposals, draws=scored_draws(place.runs))
-    made = follow_all(place.prompts, shelf.active, reason=report.reason or "the active lessons changed")
+    report, made = learn(place, seen, proposals)
+    report.refused += refused
     if json_:
         print_json({"format": "kernelwright/distill/1", **asdict(report), "versions": [v.id for v in made]})
     else:

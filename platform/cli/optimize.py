@@ -193,7 +193,18 @@ def _show(place: Any, run_id: str, *, json_: bool) -> None:
         print_json(run_json(records))
     else:
         say(run_text(records))
+    if records.summary.state == "finished":
+        _learn(place)
     best = records.best_evaluation
     claimed = best.speedup if best is not None and best.depth is Depth.CONFIRMED else None
     gained = claimed is not None and claimed.low > 1.0
     raise typer.Exit(0 if gained else 1)
+
+
+def _learn(place: Any) -> None:
+    """Bring the lessons up to date with the run that ended."""
+    from kernelwright import wiring
+    from kernelwright.promptopt.learning import learn_after_run
+
+    for line in learn_after_run(place, wiring.evidence(place, wiring.library(place))):
+        note(line)

@@ -145,17 +145,9 @@ class _Setting:
 
     def desk(self, calls: Path) -> Any:
         """A desk for the proposer, with its own folder of calls."""
-        from kernelwright.agents.llm.desk import ModelDesk, RoleModel, RunLink
-        from kernelwright.agents.llm.providers import open_provider
+        from kernelwright.promptopt.learning import own_desk
 
-        chosen = self.config.model_of("coder")
-        provider = open_provider(
-            chosen.model, base_url=chosen.base_url, api_key_env=chosen.api_key_env, stream=self.config.models.stream
-        )
-        desk = ModelDesk({"proposer": RoleModel(chosen.model, provider)}, self.config.models, self.config.budget)
-        timeout = self.config.models.timeout_s
-        desk.bind(RunLink("proposals", calls, left_s=lambda: timeout, stopped=lambda: False))
-        return desk
+        return own_desk(self.config, "proposer", calls)
 
 
 def _setting(

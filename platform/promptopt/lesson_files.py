@@ -15,6 +15,7 @@ from kernelwright.errors import LibraryError
 from kernelwright.memory import yaml_text
 from kernelwright.promptopt.screening import complaints
 from kernelwright.records import Lesson
+from kernelwright.workspace import disk_errors
 
 ORDER = (
     "format", "id", "state", "roles", "when", "do", "avoid", "technique", "scope", "expires", "evidence", "effect",
@@ -89,7 +90,8 @@ def save_lesson(lesson: Lesson, root: Path) -> Path:
     Returns:
         Its file.
     """
-    root.mkdir(parents=True, exist_ok=True)
+    with disk_errors(root):
+        root.mkdir(parents=True, exist_ok=True)
     file = root / f"{lesson.id}.yaml"
     yaml_text.replace_text(file, lesson_text(lesson))
     return file

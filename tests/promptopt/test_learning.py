@@ -1,0 +1,85 @@
+"""What is learned after a run: over real run folders, by several processes at once, and never at the run's expense."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from fakes.records import a_candidate, a_decision, a_failure, a_ratio, a_task, an_evaluation
+
+from kernelwright.config import load_config
+from kernelwright.memory.evidence import Evidence
+from kernelwright.memory.library import Library
+from kernelwright.promptopt.digest import digest, finished_decisions
+from kernelwright.promptopt.learning import learn_after_run, read_by_model
+from kernelwright.promptopt.shelves import LessonShelf
+from kernelwright.promptopt.versions import PromptStore
+from kernelwright.records import Depth, LessonState, RunSummary, Status
+from kernelwright.workspace import Workspace
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workspace:
+    return Workspace.open(tmp_path / "ws")
+
+
+def ended_run(place: Workspace, technique: str, gain: float | None) -> None:
+    """A finished run with one decision: a gain over its parent, or a refusal."""
+    folder = place.new_run("any")
+    folder.save(a_task(family="scan"), folder.task_file)
+    parent, child = a_candidate("parent"), a_candidate(f"{technique} {gain} {folder.run_id}")
+    folder.add_candidate(child)
+    if gain is None:
+        folder.add_evaluation(a_failure(child, Status.WRONG_VALUES, "wrong at [3]", depth=Depth.FULL))
+    else:
+        folder.add_evaluation(an_evaluation(child, speedup=gain, depth=Depth.FULL))
+    measured = a_ratio(gain, parent.id) if gain else None
+    folder.add_decision(a_decision(technique, parent=parent.id, child=child.id, measured=measured))
+    summary = RunSummary(run_id=folder.run_id, task_name="any", task_id="t", engine="search", state="finished")
+    folder.save(summary, folder.summary_file)
+
+
+def evidence_of(place: Workspace, tmp_path: Path) -> Evidence:
+    return Evidence(Library(user=tmp_path / "none", shipped=tmp_path / "none2"), runs=place.runs)
+
+
+def test_runs_teach_until_a_lesson_is_active_and_the_prompts_say_so(place: Workspace, tmp_path: Path) -> None:
+    told: list[str] = []
+    for _ in range(3):
+        ended_run(place, "scan-by-blocks", 1.5)
+        told += learn_after_run(place, evidence_of(place, tmp_path))
+    assert told[0].startswith("lesson proposed: scan-by-blocks-for-")
+    assert any("proposed -> active (3 decisions for it, 0 against" in line for line in told)
+    assert any(line.startswith("coder prompt is now v") for line in told)
+    store = PromptStore(place.prompts, "coder")
+    assert store.current is not None and "scan-by-blocks" in store.text(store.current.id)
+    for _ in range(2):
+        ended_run(place, "scan-by-blocks", None)
+    told = learn_after_run(place, evidence_of(place, tmp_path))
+    assert any("active -> disputed" in line for line in told)
+    assert not PromptStore(place.prompts, "coder").current.lessons  # type: ignore[union-attr]
+
+
+def test_what_goes_wrong_costs_the_run_nothing(place: Workspace, tmp_path: Path) -> None:
+    ended_run(place, "scan-by-blocks", 1.5)
+    place.prompts.parent.mkdir(exist_ok=True)
+    place.prompts.write_text("a file where a folder should be")
+    assert learn_after_run(place, evidence_of(place, tmp_path)) == []
+
+
+def test_a_model_reads_the_runs_and_its_lessons_are_counted(place: Workspace, tmp_path: Path) -> None:
+    pytest.importorskip("dspy", reason="the llm extra is not installed")
+    for gain in (1.5, 1.6, None):
+        ended_run(place, "scan-by-blocks", gain)
+    read = digest(finished_decisions(place.runs))
+    assert "refused, WRONG_VALUES: wrong at [3]" in read.text and "over the parent" in read.text
+    row = {"when": "a scan waits for the element before", "do": "scan blocks apart", "technique": "scan-by-blocks"}
+    script = tmp_path / "script.yaml"
+    script.write_text(yaml.safe_dump([json.dumps([{**row, "decisions": list(read.labels)}])]))
+    config = load_config(values={"models.model": f"scripted:{script}"})
+    found = read_by_model(place, config, evidence_of(place, tmp_path).observations())
+    (lesson,) = found.lessons
+    assert (lesson.evidence.n, lesson.evidence.failures, lesson.scope.families) == (2, 1, ("scan",))
+    assert lesson.state is LessonState.PROPOSED and not LessonShelf(place.lessons, with_shipped=False).lessons
