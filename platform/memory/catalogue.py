@@ -10,7 +10,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from kernelwright.memory.documents import Document
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FORMAT = "kernelwright/catalogue/2"
+FORMAT = "kernelwright/catalogue/3"
 WEIGHTS = (6.0, 3.0, 1.0, 0.3, 1.0)
 """Of operators, names, body, code and concepts in BM25."""
 MOST_WORDS = 24
@@ -91,7 +91,8 @@ class Row:
     told: str
     """The fields as JSON: of the many rows that a search looks at, few are shown."""
     ops: frozenset[str] = frozenset()
-    concepts: frozenset[str] = frozenset()
+    concepts: Mapping[str, float] = field(default_factory=dict)
+    """Concept -> how surely the entry is about it, 0 to 1."""
 
     @property
     def fields(self) -> Mapping[str, Any]:
@@ -166,16 +167,23 @@ class Catalogue:
             self._db.execute("rollback")
             raise
 
-    def put(self, documents: Iterable[tuple[Document, str]]) -> None:
-        """Add or replace entries with their signatures; all of them or none."""
+    def put(
+        self, documents: Iterable[tuple[Document, str]], *, sure: Mapping[str, Mapping[str, float]] | None = None
+    ) -> None:
+        """Add or replace entries with their signatures; all of them or none.
+
+        Args:
+            documents: with the signatures of their files.
+            sure: key -> concept -> how surely the entry is about it; 1 where nothing is said.
+        """
         with self._writing():
             for document, signature in documents:
                 self._remove(document.key)
-                f = document.fields
+                f, told = document.fields, (sure or {}).get(document.key, {})
                 row = (document.key, document.kind, signature, document.hash, document.text_hash,
                        f.get("family", ""), f.get("language", ""), f.get("device", ""), f.get("state", ""),
                        f.get("task", ""), json.dumps(f), " ".join(document.ops),
-                       " ".join(document.concepts))  # fmt: skip
+                       " ".join(f"{c}={told.get(c, 1.0):.3f}" for c in document.concepts))  # fmt: skip
                 into = self._db.execute(f"insert into entries values ({', '.join('?' * len(row))})", row).lastrowid
                 ops = " ".join(document.ops)
                 concepts = " ".join(map(concept_word, document.concepts))
@@ -211,8 +219,8 @@ class Catalogue:
         self._db.execute("delete from entries where rowid = ?", found)
 
     def distrust(self) -> None:
-        """Forget all signatures: every file is read again, what it says may still be known."""
-        self._db.execute("update entries set signature = ''")
+        """Forget all signatures and hashes: every file is read again; the vectors of its texts may still be known."""
+        self._db.execute("update entries set signature = '', hash = ''")
 
     def clear(self) -> None:
         """Forget everything."""
@@ -244,7 +252,7 @@ class Catalogue:
                 language=str(r[4]),
                 told=str(r[5]),
                 ops=frozenset(r[6].split()),
-                concepts=frozenset(r[7].split()),
+                concepts={c: float(told) for c, _, told in (one.partition("=") for one in r[7].split())},
             )
             for r in self._db.execute(query, list(keys))
         }

@@ -7,7 +7,7 @@ words that tell a language. It knows no library entry and no task; entries and q
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from kernelwright.records.record import content_hash
@@ -256,6 +256,12 @@ LANGUAGE_HINTS: dict[str, str] = {
     "tilelang": r"tile-?lang",
 }
 """Language -> words that only its people say."""
+LANGUAGE_NAMES: dict[str, str] = {
+    "halide": r"\bhalide\b", "cpp": r"\bc\+\+|\bcpp\b", "torch": r"pure (?:py)?torch",
+    "cuda": r"\bcuda c\b|\bcuda kernel", "cute": r"\bcute\b", "thunderkittens": r"thunder ?kittens",
+    "triton": r"\btriton\b", "tilelang": r"tile-?lang",
+}  # fmt: skip
+"""Language -> its name: who says it wants it."""
 
 
 @lru_cache(maxsize=4096)
@@ -286,19 +292,30 @@ def without_parts(found: Iterable[str]) -> frozenset[str]:
     return frozenset(names - parts) or frozenset(names)
 
 
-def agreement(asked: frozenset[str], offered: frozenset[str]) -> float:
-    """How well an entry's concepts answer a query's, 0 to 1: what is asked must be covered, what is beside it costs."""
+def agreement(asked: frozenset[str], offered: Mapping[str, float] | frozenset[str]) -> float:
+    """How well an entry's concepts answer a query's, 0 to 1: what is asked must be covered, what is beside it costs.
+
+    Args:
+        asked: the query's.
+        offered: the entry's, with how surely it is about each.
+    """
     if not asked or not offered:
         return 0.0
+    sure = offered if isinstance(offered, Mapping) else dict.fromkeys(offered, 1.0)
     total = sum(_weight(c) for c in asked)
-    covered = sum(_weight(c) * max(_share(c, o) for o in offered) for c in asked)
-    beside = sum(_weight(o) for o in offered if not any(_share(c, o) for c in asked))
+    covered = sum(_weight(c) * max(_share(c, o) * s for o, s in sure.items()) for c in asked)
+    beside = sum(_weight(o) for o in sure if not any(_share(c, o) for c in asked))
     return covered / total * (1.0 - 0.3 * beside / (beside + total))
 
 
 def language_hints(text: str) -> frozenset[str]:
     """The languages whose people would say this."""
     return frozenset(name for name, pattern in LANGUAGE_HINTS.items() if re.search(pattern, text, re.IGNORECASE))
+
+
+def named_languages(text: str) -> frozenset[str]:
+    """The languages that a text names."""
+    return frozenset(name for name, pattern in LANGUAGE_NAMES.items() if re.search(pattern, text, re.IGNORECASE))
 
 
 def _share(one: str, other: str) -> float:

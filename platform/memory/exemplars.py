@@ -1,270 +1,178 @@
-"""Ways in which people and torch code ask for a kind of work: a text is about what its nearest ones are about.
+"""What kind of work a text is about, learned from sentences: a ridge regression over meaning, words and the lexicon.
 
-Owns the sentences. They were made up from the trade's usage, not from any entry or query set; ``concepts.py`` has the
-lexicon that needs no model, this catches what no pattern foresaw.
+Owns ``exemplars.txt`` and what is learned from it. The sentences were made up from the usage of the trade, not taken
+from entries or query sets. ``concepts.py`` has the lexicon, whose verdict is one of the features here: how far it
+can be trusted is learned too. Nothing is fetched and nothing random: the same sentences and model give the same reader.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import os
+import re
 import zipfile
+from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelwright.memory.concepts import concepts_of, lexicon_version
 from kernelwright.records.record import content_hash
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from kernelwright.memory.embedding import Embedder, Vectors
 
 log = logging.getLogger(__name__)
 
-EXEMPLARS: dict[str, tuple[str, ...]] = {
-    "softmax": (
-        "turn scores into probabilities that sum to one",
-        "exponentiate each row and divide by the row total",
-        "numerically stable exp of x minus the row maximum",
-        "probs = logits.softmax(-1)",
-        "p = torch.exp(x - x.max(1, keepdim=True).values); p = p / p.sum(1, keepdim=True)",
-        "normalise attention weights over the last axis",
-        "output distribution over classes for each sample",
-        "sampling from a vocabulary needs the exponentials of all logits",
-        "exp and the division dominate a row kernel",
-        "three passes over each row: maximum, sum of exponentials, scaling",
-        "gumbel or temperature scaled scores",
-        "routing weights of experts from gate scores",
-    ),
-    "attention": (
-        "every query looks at every key and mixes the values",
-        "fused multi-head self attention without the N x N matrix",
-        "F.scaled_dot_product_attention(q, k, v, is_causal=True)",
-        "scores = q @ k.transpose(-1, -2) * scale",
-        "weights = (q @ k.mT).softmax(-1); out = weights @ v",
-        "transformer block, the part between the projections",
-        "softmax between two matrix products, keep it in cache",
-        "cross attention from decoder to encoder states",
-        "long context inference on a processor, blocks of keys",
-        "the T x T intermediate blows up memory traffic",
-        "nn.MultiheadAttention is slow on my sequence",
-        "masked dot products of tokens with a running maximum",
-    ),
-    "cross_entropy": (
-        "classification loss from raw scores and integer labels",
-        "minus the log probability of the right class",
-        "loss = F.nll_loss(F.log_softmax(x, 1), y)",
-        "loss = -log_p[torch.arange(n), target].mean()",
-        "log of the sum of exponentials minus the score of the target",
-        "training loss of a language model over its vocabulary",
-        "criterion = nn.CrossEntropyLoss()",
-        "softmax and negative log likelihood fused so that nothing is written",
-        "only one entry of each row of log probabilities is needed",
-        "loss of next token prediction",
-    ),
-    "layer_norm": (
-        "subtract the mean of each token and divide by its standard deviation",
-        "nn.LayerNorm(hidden) in a transformer",
-        "(x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, keepdim=True, unbiased=False) + eps)",
-        "normalise features to zero mean and unit variance with gain and bias",
-        "mean and variance in one pass over a row",
-        "statistics of every row, then scale and shift",
-        "F.layer_norm(x, x.shape[-1:], weight, bias, 1e-5)",
-        "instance or group statistics, then an affine map",
-        "normalisation before the feed-forward block reads x twice",
-    ),
-    "rms_norm": (
-        "scale each token by one over the root of its mean square",
-        "x * torch.rsqrt((x * x).mean(-1, keepdim=True) + eps) * g",
-        "llama style normalisation without subtracting the mean",
-        "class RMSNorm(nn.Module)",
-        "add the residual stream and normalise by root mean square",
-        "norm of hidden states in mistral, qwen, llama decode",
-        "sum of squares over the hidden size, then multiply by a weight",
-    ),
-    "residual": (
-        "x = x + sublayer(x) before the norm",
-        "add the shortcut branch and return the sum as well",
-        "fuse the elementwise add of two hidden states with the normalisation after it",
-    ),
-    "l2_norm": (
-        "scale every vector to length one",
-        "embeddings on the unit sphere for retrieval",
-        "F.normalize(emb, dim=-1)",
-        "v / torch.sqrt((v ** 2).sum(-1, keepdim=True))",
-        "divide each row by its euclidean norm",
-        "prepare vectors for cosine similarity search",
-        "x / x.norm(p=2, dim=1, keepdim=True).clamp(min=1e-12)",
-        "unit vectors of a batch of descriptors",
-    ),
-    "matmul": (
-        "multiply two dense matrices",
-        "fully connected layer followed by an activation",
-        "y = F.linear(x, weight, bias)",
-        "out = x @ w.t() + b",
-        "a hidden layer of a perceptron, batch times weights",
-        "sgemm with an epilogue",
-        "torch.addmm(bias, x, w.T).relu_()",
-        "nn.Sequential(nn.Linear(1024, 4096), nn.ReLU())",
-        "register blocking of rows and columns with broadcast of one operand",
-        "pack the weights in panels for streaming",
-        "the GEMM reaches half of peak flops",
-        "inner products of all rows with all columns",
-        "projection of tokens to a wider size",
-        "matrix product plus bias plus clamp in one kernel",
-    ),
-    "relu": ("negative results become zero", "clamp the result from below at nought", "torch.clamp_min(y, 0)"),
-    "conv": (
-        "dense 3x3 convolution with many input and output channels",
-        "F.relu(F.conv2d(x, w, b, padding=1))",
-        "nn.Sequential(nn.Conv2d(64, 128, 3, padding=1), nn.ReLU())",
-        "layer of an image classifier, kernel three, stride one",
-        "slide learned filters over feature maps and sum over input channels",
-        "the body of a residual network block",
-        "convolution with bias and activation, no patch matrix",
-        "first layers of a vision backbone on 224 x 224 images",
-        "accumulate over kernel positions and channels in registers",
-        "nn.Conv1d over audio frames",
-    ),
-    "depthwise": (
-        "each channel has a filter of its own and channels are not mixed",
-        "nn.Conv2d(c, c, 3, padding=1, groups=c)",
-        "F.conv2d(x, w, groups=x.shape[1])",
-        "the spatial half of a separable convolution",
-        "little arithmetic a byte: nine multiplies a pixel in every plane",
-        "mobile network layer that is bound by memory",
-        "per plane correlation with a small window",
-        "grouped convolution with as many groups as channels",
-    ),
-    "pool_max": (
-        "keep the largest value of every 2x2 block",
-        "nn.MaxPool2d(3, stride=2, padding=1)",
-        "F.max_pool2d(x, 2)",
-        "reduce resolution by taking maxima",
-        "x.view(n, c, h // 2, 2, w // 2, 2).amax(dim=(3, 5))",
-        "torch.maximum of even and odd columns, then rows",
-        "peak of each window of a feature map",
-    ),
-    "pool_avg": (
-        "average every 2x2 block to halve an image",
-        "nn.AvgPool2d(2)",
-        "F.avg_pool2d(x, kernel_size=4)",
-        "mean of non-overlapping tiles",
-        "x.reshape(n, c, h // 2, 2, w // 2, 2).mean((3, 5))",
-        "shrink feature maps by averaging",
-        "area downscale of a picture by an integer factor",
-    ),
-    "box_blur": (
-        "every pixel becomes the mean of its neighbours",
-        "blur with a flat 3x3 kernel, stride one",
-        "F.avg_pool2d(img, 3, stride=1)",
-        "sum of three columns then three rows, divided by nine",
-        "two-pass separable smoothing of an image",
-        "moving window average in two dimensions",
-        "(a[:-2] + a[1:-1] + a[2:]) / 3 along both axes",
-        "the classic two-stage image pipeline, horizontal then vertical",
-        "uniform filter of scipy.ndimage",
-    ),
-    "lut": (
-        "map every pixel through a table of 256 values",
-        "table[x.long()]",
-        "apply a tone curve to an image",
-        "histogram equalisation by lookup",
-        "contrast and brightness by a precomputed table",
-    ),
-    "bytes": ("8 bit pixels in and out", "uint8 tensors of an image", "camera frames in bytes, saturating arithmetic"),
-    "cumsum": (
-        "each output is the sum of all inputs up to there",
-        "torch.cumsum(x, dim=-1)",
-        "x.cumsum(1)",
-        "prefix sum of long rows",
-        "running totals along time",
-        "a scan whose every step needs the step before",
-        "cumulative distribution from densities",
-        "for i in range(1, n): y[i] = y[i-1] + x[i]",
-        "torch.cumprod of discount factors",
-        "serial dependency of an accumulation along a row",
-        "offsets from counts",
-        "reverse cumulative sum of rewards",
-    ),
-    "reduce": (
-        "add up all elements of every row",
-        "x.sum(dim=1)",
-        "torch.mean(x, -1)",
-        "x.max(dim=1).values",
-        "totals along an axis",
-        "one number for every row of a big matrix",
-        "reads everything once and writes almost nothing",
-        "a single accumulator makes the loop wait on add latency",
-        "average over the spatial positions of each channel",
-        "torch.sum(a * b, dim=-1)",
-        "argmax over the last axis",
-        "read only kernel below memory bandwidth",
-    ),
-    "mse": ("mean of squared differences of prediction and target", "F.mse_loss(pred, y)"),
-    "activation": (
-        "gaussian error linear unit, tanh form",
-        "0.5 * x * (1 + torch.tanh(0.79788456 * (x + 0.044715 * x ** 3)))",
-        "nn.GELU()",
-        "F.silu(x)",
-        "x * torch.sigmoid(x)",
-        "swish, mish or elu over a large tensor",
-        "transcendental function of every element is slow",
-        "vectorised tanh by a rational or exponential form",
-        "activation between the two layers of a feed-forward block",
-        "libm calls in the inner loop of an activation",
-    ),
-    "pointwise": (
-        "several elementwise steps fused to one pass over memory",
-        "y = (x * a + b).clamp(0, 6) * c",
-        "eager mode launches a kernel for each arithmetic operator",
-        "intermediate tensors of a formula on every element",
-        "scale, shift, compare and select per element",
-        "torch.where(x > 0, x * 2, x - 1) + bias",
-    ),
-    "sort": ("order the elements of every row",),
-    "topk": ("indices of the k largest entries",),
-    "fft": ("frequencies of a signal",),
-    "gather": ("rows of a table by index", "embedding of token ids"),
-    "transpose": ("exchange rows and columns of a matrix",),
-    "rope": ("rotate pairs of query and key components by position",),
-}
-"""Concept -> sentences."""
+FILE = Path(__file__).parent / "exemplars.txt"
+LEXICON = 0.3
+"""Weight of the lexicon's verdict beside meaning and words; chosen, like RIDGE, by leaving sentences out one by one."""
+RIDGE = 1.0
+"""What a coefficient costs (Hoerl and Kennard, 1970)."""
+_TOKEN = re.compile(r"[a-zA-Z]+[0-9]*d?\b|[a-zA-Z]+|\d+x\d+|@|\*\*|::2|//")
 
 
 @dataclass(frozen=True)
-class ExemplarVectors:
-    """The embedded sentences."""
+class ConceptReader:
+    """Reads the concepts of a text. Linear in words and lexicon, quadratic in the likeness of meaning."""
 
     concepts: tuple[str, ...]
-    """One a row."""
     vectors: Vectors
-    """[sentence, dimension] float32."""
+    """[sentence, dimension] float32: the embedded sentences."""
+    duals: NDArray[np.float32]
+    """[sentence, concept]: what likeness to a sentence says for a concept."""
+    words: dict[str, int]
+    """Feature -> row of ``primal``."""
+    idf: NDArray[np.float32]
+    """[feature] how rare it is."""
+    primal: NDArray[np.float32]
+    """[feature, concept]: what a word says for a concept."""
+
+    def read(self, text: str, vector: Vectors) -> dict[str, float]:
+        """Concept -> how surely the text is about it, 0 to about 1; most sure first.
+
+        Args:
+            text: in the words of people or of torch.
+            vector: [dimension] float32, the text's.
+        """
+        import numpy as np
+
+        told = np.square(np.maximum(self.vectors @ vector, 0.0)) @ self.duals
+        rows, values = _weighted(features(text), self.words, self.idf)
+        if rows:
+            told = told + np.asarray(values, dtype=np.float32) @ self.primal[rows]
+        order = np.argsort(-told, kind="stable")
+        return {self.concepts[i]: float(told[i]) for i in order if told[i] > 0.0}
 
 
-def exemplar_vectors(embedder: Embedder, file: Path) -> ExemplarVectors:
-    """The sentences as vectors, embedded once and kept in a file that can be deleted.
+def features(text: str) -> set[str]:
+    """Words, pairs of neighbours, pieces of words, and the lexicon's verdict, as strings that do not collide."""
+    spread = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text).replace("_", " ")
+    found = [w for w in (t.lower() for t in _TOKEN.findall(spread)) if len(w) > 1 or w == "@"]
+    pieces = {f"#{w[i : i + 4]}" for w in found if len(w) >= 5 for i in range(len(w) - 3)}
+    return {*found, *(f"{a} {b}" for a, b in zip(found, found[1:], strict=False)), *pieces,
+            *(f"={c}" for c in concepts_of(text))}  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def sentences() -> tuple[tuple[str, str], ...]:
+    """(concept, sentence) pairs of the file."""
+    found: list[tuple[str, str]] = []
+    concept = ""
+    for line in FILE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("== "):
+            concept = line[3:].strip()
+        elif line.strip() and not line.startswith("# "):
+            found.append((concept, line))
+    return tuple(found)
+
+
+@lru_cache(maxsize=1)
+def reader_version() -> str:
+    """Changes with what is read: entries that were read by another reader must be read again."""
+    return content_hash([sentences(), lexicon_version(), LEXICON, RIDGE])
+
+
+def concept_reader(embedder: Embedder, file: Path) -> ConceptReader:
+    """The reader, learned once and kept in a file that can be deleted.
 
     Args:
         embedder: what queries are embedded with.
-        file: where they are kept; one made of other sentences or by another model is made anew.
+        file: where it is kept; one made of other sentences or by another model is made anew.
     """
+    made_of = content_hash([embedder.name, reader_version()])
+    return _kept(file, made_of) or _learned(embedder, file, made_of)
+
+
+def _kept(file: Path, made_of: str) -> ConceptReader | None:
     import numpy as np
 
-    pairs = [(concept, text) for concept, texts in EXEMPLARS.items() for text in texts]
-    concepts = tuple(concept for concept, _ in pairs)
-    made_of = content_hash([embedder.name, pairs])
     try:
         with np.load(file, allow_pickle=False) as kept:
             if str(kept["made_of"]) == made_of:
-                return ExemplarVectors(concepts, kept["vectors"])
+                words = {word: row for row, word in enumerate(str(kept["words"]).split("\n"))}
+                concepts = tuple(str(kept["concepts"]).split("\n"))
+                return ConceptReader(concepts, kept["vectors"], kept["duals"], words, kept["idf"], kept["primal"])
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         log.debug("%s: %s", file, error)
-    vectors = embedder.embed([text for _, text in pairs])
+    return None
+
+
+def _learned(embedder: Embedder, file: Path, made_of: str) -> ConceptReader:
+    import numpy as np
+
+    reader = learn(sentences(), _embedded(embedder))
     part = file.with_name(f".{file.stem}.{os.getpid()}.npz")
     try:
-        np.savez(part, made_of=np.array(made_of), vectors=vectors)
+        np.savez(part, made_of=np.array(made_of), words=np.array("\n".join(reader.words)),
+                 concepts=np.array("\n".join(reader.concepts)), vectors=reader.vectors, duals=reader.duals,
+                 idf=reader.idf, primal=reader.primal)  # fmt: skip
         os.replace(part, file)
     except OSError as error:
         log.warning("%s: cannot be kept: %s", file, error)
         part.unlink(missing_ok=True)
-    return ExemplarVectors(concepts, vectors)
+    return reader
+
+
+@lru_cache(maxsize=2)
+def _embedded(embedder: Embedder) -> Vectors:
+    return embedder.embed([text for _, text in sentences()])
+
+
+def learn(pairs: tuple[tuple[str, str], ...], vectors: Vectors) -> ConceptReader:
+    """Ridge regression of the concepts on the sentences.
+
+    Args:
+        pairs: (concept, sentence).
+        vectors: [sentence, dimension] float32, the sentences embedded.
+    """
+    import numpy as np
+
+    concepts = tuple(sorted({concept for concept, _ in pairs}))
+    told = [features(text) for _, text in pairs]
+    seen = Counter(feature for one in told for feature in one)
+    words = {word: row for row, word in enumerate(sorted(seen))}
+    idf = np.array([math.log(1 + len(pairs) / seen[word]) for word in words], dtype=np.float32)
+    rows = np.zeros((len(pairs), len(words)), dtype=np.float32)
+    for number, one in enumerate(told):
+        places, values = _weighted(one, words, idf)
+        rows[number, places] = values
+    right = np.array([[concept == name for name in concepts] for concept, _ in pairs], dtype=np.float64)
+    kernel = (np.square(np.maximum(vectors @ vectors.T, 0.0)) + rows @ rows.T).astype(np.float64)
+    duals = np.linalg.solve(kernel + RIDGE * np.eye(len(pairs)), right - right.mean(axis=0))
+    primal = (rows.T @ duals).astype(np.float32)
+    return ConceptReader(concepts, vectors, duals.astype(np.float32), words, idf, primal)
+
+
+def _weighted(one: set[str], words: dict[str, int], idf: NDArray[np.float32]) -> tuple[list[int], list[float]]:
+    """Rows and values of a text's features: words have length one together, the lexicon's verdict LEXICON."""
+    known = sorted(words[w] for w in one if w in words and not w.startswith("="))
+    length = math.sqrt(sum(float(idf[row]) ** 2 for row in known)) or 1.0
+    stated = sorted(words[w] for w in one if w in words and w.startswith("="))
+    share = math.sqrt(LEXICON / len(stated)) if stated else 0.0
+    return known + stated, [float(idf[row]) / length for row in known] + [share] * len(stated)

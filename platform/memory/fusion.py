@@ -67,3 +67,23 @@ def diversified(
         for place in places:
             repeats[place] += alike(left[best], left[place])
     return chosen
+
+
+def second_opinion(
+    items: Sequence[T], *, score: Callable[[T], float], same: Callable[[T, T], bool], share: float
+) -> list[T]:
+    """The third place for the best of another kind, where the first three are of one: the first may be mistaken.
+
+    Args:
+        items: best first.
+        score: of an item, above 0.
+        same: whether two items are of one kind.
+        share: how near its score must be to that of the third.
+    """
+    best = list(items)
+    if len(best) > 3 and all(same(best[0], item) for item in best[1:3]):
+        other = next((item for item in best[3:] if not same(best[0], item)), None)
+        if other is not None and score(other) >= share * score(best[2]):
+            best.remove(other)
+            best.insert(2, other)
+    return best

@@ -7,6 +7,7 @@ files are the truth: everything here can be deleted. An entry is shown once its 
 from __future__ import annotations
 
 import logging
+import math
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,12 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernelwright.memory.catalogue import Catalogue, Wanted, concept_word
-from kernelwright.memory.concepts import agreement, concepts_of, language_hints, lexicon_version, without_parts
+from kernelwright.memory.catalogue import Catalogue, Row, Wanted, concept_word
+from kernelwright.memory.concepts import agreement, concepts_of, language_hints, named_languages, without_parts
 from kernelwright.memory.documents import Document, named_operators, solution_document
 from kernelwright.memory.embedding import DEFAULT_MODEL, Embedder, embedder
-from kernelwright.memory.exemplars import ExemplarVectors, exemplar_vectors
-from kernelwright.memory.fusion import K, diversified, reciprocal_ranks
+from kernelwright.memory.exemplars import ConceptReader, concept_reader, reader_version
+from kernelwright.memory.fusion import Fused, K, diversified, reciprocal_ranks, second_opinion
 from kernelwright.memory.lexical import words
 from kernelwright.memory.library import Library
 from kernelwright.memory.operators import overlap, weight
@@ -35,14 +36,24 @@ POOL = 60
 """Entries that each channel puts forward."""
 CHANNELS = {"description": 1.0, "words": 0.8, "operators": 0.6}
 """Weight of each channel's ranks, chosen on the tuning half of tests/benchmarks/retrieval_queries.yaml."""
-CONCEPTS = 4.0
-"""What full agreement of concepts adds, in first ranks of a channel of weight 1. It is no rank: many agree alike."""
-LIKELY = 2.0
-"""The same of the concepts of the nearest exemplars, which are less sure than words."""
-LANGUAGE = 0.5
+CONCEPTS = 1.0
+"""What full agreement with the lexicon's concepts adds, in first ranks of a channel of weight 1. It is no rank: many
+agree alike."""
+LIKELY, LIKELY_CONCEPTS = 5.0, 3
+"""The same of the likeliest concepts that the reader names, which generalises better; and how many are taken."""
+SURE = 0.8
+"""What the reader says in all of an entry's concepts where its own text is surely about them; agreement counts as far
+as it is: an operator named in passing makes no precedent."""
+SURE_ENOUGH = 0.45
+"""What the reader says in all of a text that is about something it knows."""
+BESIDE = 0.6
+"""The least that counts of a concept beside the one that an entry is most about."""
+LANGUAGE = 1.5
 """What the language adds that a text's words give away."""
-SURE, SHARPNESS, NEAR_CONCEPTS = 0.3, 5.0, 3
-"""Below this cosine no exemplar says anything; a fifth less likeness than the nearest counts nothing."""
+NAMED = 4.0
+"""The same of a language that it names."""
+SECOND_OPINION = 0.65
+"""The third place goes to the best entry for other work than the first two, where its score is this share of theirs."""
 CHUNK = 256
 """Entries indexed at once: a killed process loses no more work than that."""
 
@@ -61,6 +72,7 @@ class Hit:
     ops: frozenset[str] = frozenset()
     agreement: float = 0.0
     """Of its concepts with the query's, 0 to 1."""
+    concepts: frozenset[str] = frozenset()
 
     @property
     def why(self) -> str:
@@ -105,16 +117,16 @@ class Index:
             self.catalogue.remember("owner", secrets.token_hex(8))
         owner = self.catalogue.meta("owner") if server else ""
         self.vectors = VectorStore(folder / "chroma", model=model, owner=owner, server=server)
-        self._exemplars: ExemplarVectors | None = None
+        self._reader: ConceptReader | None = None
         remembered = self.catalogue.meta("vectors")
         made_with = f"{model}@{server or 'embedded'}"
         lost = not server and not (folder / "generation").exists()
         if remembered != made_with or (lost and self.catalogue.count()):
             self.catalogue.clear()  # its vectors are others, or gone
             self.catalogue.remember("vectors", made_with)
-        if self.catalogue.meta("lexicon") != lexicon_version():
+        if self.catalogue.meta("lexicon") != reader_version():
             self.catalogue.distrust()  # vectors stand, words and concepts are read again
-            self.catalogue.remember("lexicon", lexicon_version())
+            self.catalogue.remember("lexicon", reader_version())
 
     @property
     def embedder(self) -> Embedder:
@@ -208,27 +220,20 @@ class Index:
         wanted = wanted or Wanted()
         asked = frozenset(ops) | frozenset(named_operators(text))
         vector = self.embedder.embed([text])[0]
-        about, spoken = concepts_of(text), language_hints(text)
-        near = self._near_concepts(vector)
-        fused = reciprocal_ranks(
-            self._channels(text, vector, asked, about | near.keys(), wanted), {**weights, "concepts": 0.0}
-        )
+        about, likely = concepts_of(text), self._likely(text, vector)
+        channels = self._channels(text, vector, asked, about | likely.keys(), wanted)
+        fused = reciprocal_ranks(channels, {**weights, "concepts": 0.0})
         rows = self.catalogue.rows([f.key for f in fused])
-        scored = []
-        for item in fused:
-            if (row := rows.get(item.key)) is None:
-                continue
-            agreed = agreement(about, row.concepts)
-            likely = max((share * agreement(frozenset({c}), row.concepts) for c, share in near.items()), default=0.0)
-            told = row.language in spoken
-            score = item.score + (CONCEPTS * agreed + LIKELY * likely + LANGUAGE * told) / (K + 1)
-            scored.append((score, agreed, item.ranks, row))
-        scored.sort(key=lambda s: (-s[0], s[3].id))
-        hits = []
-        for score, agreed, found, row in scored[: max(30, 3 * limit)]:
-            ranks = {name: rank for name, rank in found.items() if name != "concepts"}
-            hits.append(Hit(row.id, round(score, 6), ranks, row.fields, row.ops, round(agreed, 3)))
-        return diversified(hits, score=lambda h: h.score, alike=_alike, limit=limit)
+        wished = dict.fromkeys(language_hints(text), LANGUAGE) | dict.fromkeys(named_languages(text), NAMED)
+        scored = [
+            _scored(item, row, about=about, likely=likely, wished=wished.get(row.language, 0.0))
+            for item in fused
+            if (row := rows.get(item.key)) is not None
+        ]
+        scored.sort(key=lambda s: (-s.score, s.row.id))
+        hits = [s.hit() for s in scored[: max(30, 3 * limit)]]
+        best = diversified(hits, score=lambda h: h.score, alike=_alike, limit=max(limit, 10))
+        return second_opinion(best, score=lambda h: h.score, same=_same_work, share=SECOND_OPINION)[:limit]
 
     def _channels(
         self, text: str, vector: Vectors, ops: frozenset[str], about: frozenset[str], wanted: Wanted
@@ -249,17 +254,18 @@ class Index:
             rankings["operators"] = sorted(found, key=lambda k: -overlap(ops, rows[k].ops))
         return rankings
 
-    def _near_concepts(self, vector: Vectors) -> dict[str, float]:
-        """The concepts whose exemplars are nearest -> how sure, 1 for the nearest."""
-        if self._exemplars is None:
-            self._exemplars = exemplar_vectors(self.embedder, self.folder / "exemplars.npz")
-        likeness = self._exemplars.vectors @ vector
-        best: dict[str, float] = {}
-        for concept, value in zip(self._exemplars.concepts, likeness, strict=True):
-            best[concept] = max(best.get(concept, 0.0), float(value))
-        ranked = sorted(best.items(), key=lambda item: -item[1])[:NEAR_CONCEPTS]
-        top = ranked[0][1]
-        return {c: max(0.0, 1.0 - (top - v) * SHARPNESS) for c, v in ranked if top >= SURE}
+    @property
+    def reader(self) -> ConceptReader:
+        """What reads the concepts of a text, made when first asked for."""
+        if self._reader is None:
+            self._reader = concept_reader(self.embedder, self.folder / "exemplars.npz")
+        return self._reader
+
+    def _likely(self, text: str, vector: Vectors) -> dict[str, float]:
+        """The likeliest concepts -> their shares; all of them less where the reader is unsure."""
+        told = list(self.reader.read(text, vector).items())[:LIKELY_CONCEPTS]
+        total = max(SURE_ENOUGH, sum(value for _, value in told))
+        return {concept: value / total for concept, value in told}
 
     def _nearest(self, vector: Vectors, wanted: Wanted) -> list[str]:
         """Keys of the nearest descriptions that meet the conditions, best first."""
@@ -297,13 +303,29 @@ class Index:
                 self.vectors.relabel([d.key for d in moved], [_label(d) for d in moved])
             changed = [(d, s) for d, s, (_, hash, _) in told if d.hash != hash]
             if changed:
-                self.catalogue.put(changed)
+                self.catalogue.put(changed, sure=self._sureness([d for d, _ in changed], fresh, made))
             if same:
                 self.catalogue.sign(same)
         report.embedded += len(fresh)
         report.added += sum(d.key not in known for d, _ in changed)
         report.updated += sum(d.key in known for d, _ in changed)
         report.unchanged += len(same)
+
+    def _sureness(
+        self, changed: Sequence[Document], fresh: Sequence[Document], made: Vectors | None
+    ) -> dict[str, dict[str, float]]:
+        """Key -> concept -> how surely, by its text, an entry is about it: an alias named in passing counts little."""
+        told = [d for d in changed if d.concepts]
+        vectors = dict(zip((d.key for d in fresh), made, strict=True)) if made is not None else {}
+        vectors |= self.vectors.get([d.key for d in told if d.key not in vectors])
+        sure = {}
+        for document in told:
+            if (vector := vectors.get(document.key)) is not None:
+                read = self.reader.read(document.text, vector)
+                values = {c: read.get(c, 0.0) for c in document.concepts}
+                whole, most = min(1.0, sum(values.values()) / SURE), max(values.values()) or 1.0
+                sure[document.key] = {c: whole * max(BESIDE, math.sqrt(v / most)) for c, v in values.items()}
+        return sure
 
     def _forget(self, keys: list[str]) -> None:
         if keys:
@@ -319,6 +341,35 @@ def _label(document: Document) -> dict[str, str]:
         "kind": document.kind,
         **{name: str(fields.get(name, "")) for name in ("language", "family", "state", "device")},
     }
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """An entry with what the channels and its concepts say."""
+
+    row: Row
+    score: float
+    agreement: float
+    ranks: Mapping[str, int]
+
+    def hit(self) -> Hit:
+        row, ranks = self.row, {name: rank for name, rank in self.ranks.items() if name != "concepts"}
+        return Hit(
+            row.id, round(self.score, 6), ranks, row.fields, row.ops, round(self.agreement, 3), frozenset(row.concepts)
+        )
+
+
+def _scored(item: Fused, row: Row, *, about: frozenset[str], likely: Mapping[str, float], wished: float) -> _Scored:
+    """The ranks' sum, and how far what the text is about is what the entry is about."""
+    agreed = agreement(about, row.concepts)
+    share = sum(part * agreement(frozenset({c}), row.concepts) for c, part in likely.items())
+    score = item.score + (CONCEPTS * agreed + LIKELY * share + wished) / (K + 1)
+    return _Scored(row, score, min(1.0, max(agreed, share)), item.ranks)
+
+
+def _same_work(one: Hit, other: Hit) -> bool:
+    """Whether two entries share a concept."""
+    return bool(one.concepts & other.concepts)
 
 
 def _alike(one: Hit, other: Hit) -> bool:

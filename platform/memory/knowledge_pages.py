@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
-
 from kernelwright.errors import LibraryError, UnknownName
 from kernelwright.memory import yaml_text
 from kernelwright.memory.library import shipped_root
+from kernelwright.memory.validation import validated
 from kernelwright.records import Hardware, Record, Technique
 
 TECHNIQUE_SECTIONS = {
@@ -30,12 +29,12 @@ TECHNIQUE_SECTIONS = {
 }
 """Heading of a technique page -> field of the record, in the order they must stand."""
 HARDWARE_SECTIONS = {"What limits kernels here": "limits", "What to use": "use", "Traps": "traps"}
+R = TypeVar("R", Technique, Hardware)
+
 SAMPLE_LANGUAGES = ("cpp", "cuda", "python")
 
 _FENCE = re.compile(r"^(`{3,})(\S*)\s*$")
 _FRONT = re.compile(r"\A---\n(.*?\n)---\n", re.DOTALL)
-
-R = TypeVar("R", Technique, Hardware)
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ def load_technique(file: Path) -> Technique:
     front, sections = _page(file, TECHNIQUE_SECTIONS, Technique)
     text, samples = _samples(sections.pop("change"), file)
     fields = {**front, **sections, "change": text, "before": samples[0], "after": samples[1]}
-    technique = _validated(Technique, fields, file)
+    technique = validated(Technique, fields, file)
     for source in technique.sources:
         if f"]({source.url})" not in technique.source_notes:
             raise LibraryError(f"{file}: section Source: does not link {source.url}, which the front matter names")
@@ -69,7 +68,7 @@ def load_hardware(file: Path) -> Hardware:
         LibraryError: anything wrong, with file and field or section.
     """
     front, sections = _page(file, HARDWARE_SECTIONS, Hardware)
-    return _validated(Hardware, {**front, **sections}, file)
+    return validated(Hardware, {**front, **sections}, file)
 
 
 def load_techniques(root: Path | None = None) -> tuple[list[Technique], list[PageProblem]]:
@@ -234,27 +233,3 @@ def _samples(section: str, file: Path) -> tuple[str, list[dict[str, str]]]:
             raise LibraryError(f"{file}: section 'Before and after': block marked {language!r}, expected {known}")
         samples.append({"language": language, "text": "\n".join(block[1:-1]) + "\n"})
     return "\n".join(around).strip(), samples
-
-
-def _validated(kind: type[R], fields: dict[str, Any], file: Path) -> R:
-    try:
-        return kind.from_json(fields)
-    except ValidationError as error:
-        raise LibraryError(f"{file}: {_explain(error, kind)}") from None
-    except ValueError as error:
-        raise LibraryError(f"{file}: field format: {error}") from None
-
-
-def _explain(error: ValidationError, kind: type[Record]) -> str:
-    """The first mistakes of a page, each with its field."""
-    told = []
-    for item in error.errors()[:4]:
-        where = ".".join(str(step) for step in item["loc"])
-        what = item["msg"].removeprefix("Value error, ")
-        if item["type"] == "extra_forbidden":
-            near = difflib.get_close_matches(str(item["loc"][-1]), list(kind.model_fields), n=1)
-            what = "unknown key" + (f", did you mean {near[0]!r}?" if near else "")
-        elif item["type"] == "missing":
-            what = "is missing"
-        told.append(f"field {where}: {what}" if where else f"field {what}")
-    return "; ".join(told)

@@ -24,6 +24,7 @@ from kernelwright.records.record import content_hash
 
 log = logging.getLogger(__name__)
 
+
 @dataclass(frozen=True)
 class Shelf:
     """A folder of solutions and whose it is."""

@@ -170,9 +170,7 @@ class LibraryRecall:
         return self._words[1]
 
 
-def _fused(
-    ranked: Sequence[Recalled], hits: Sequence[Hit], broken: dict[str, int], *, limit: int
-) -> list[Recalled]:
+def _fused(ranked: Sequence[Recalled], hits: Sequence[Hit], broken: dict[str, int], *, limit: int) -> list[Recalled]:
     """Structure's order and the index's channels as one, assumptions that do not hold counted, copies moved down."""
     rankings = {"structure": [r.solution.id for r in ranked]}
     for channel in ("description", "words"):

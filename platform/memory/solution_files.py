@@ -6,17 +6,17 @@ is ``library.py``), and it runs no code that it reads.
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from pydantic import Field, ValidationError
 
 from kernelwright.errors import LibraryError
 from kernelwright.memory import yaml_text
+from kernelwright.memory.validation import explained, validated
 from kernelwright.records import (
     Candidate,
     Decision,
@@ -36,8 +36,6 @@ SOLUTION_FILE = "solution.yaml"
 DECISIONS_FILE = "decisions.yaml"
 RECIPE_FILE = "recipe.json"
 RECIPE_FORMAT = "kernelwright/recipe/1"
-
-R = TypeVar("R", bound=Record)
 
 
 class RungForm(Record):
@@ -148,7 +146,7 @@ class _Ladder:
                 tunables=form.tunables,
             )
         except ValidationError as error:
-            raise self.error(form.name, _explain(error, Candidate)) from None
+            raise self.error(form.name, explained(error, Candidate)) from None
 
     def _source(self, form: RungForm, name: str) -> SourceFile:
         relative = PurePosixPath(name)
@@ -175,7 +173,7 @@ class _Ladder:
                     raise self.error(form.name, f"field measured.{workload}: expected latency_us and nothing else")
                 times[workload] = Interval.model_validate(values["latency_us"])
         except ValidationError as error:
-            raise self.error(form.name, f"field measured: {_explain(error, Interval)}") from None
+            raise self.error(form.name, f"field measured: {explained(error, Interval)}") from None
         if times and environment is None:
             raise self.error(form.name, "field measured: the file lacks `measured_on`, so nobody knows where")
         return times, environment
@@ -204,14 +202,14 @@ def load_solution(folder: Path, *, origin: str = "user") -> Solution:
             raise LibraryError(f"{file}: field {key}: does not belong here (rungs stand in {DECISIONS_FILE})")
     # The head alone first: its mistakes must not appear as mistakes of the rungs.
     probe = {**head, "rungs": [_PROBE]}
-    solution = _validated(Solution, {**probe, "origin": origin}, file)
+    solution = validated(Solution, {**probe, "origin": origin}, file)
     for name, value in (("licence", solution.licence), ("provenance.source", solution.provenance.source)):
         if not value.strip():
             raise LibraryError(f"{file}: field {name}: is empty", hint="no entry without a licence and a source")
     if solution.id != folder.name:
         raise LibraryError(f"{file}: field id: {solution.id!r} differs from the folder's name {folder.name!r}")
     ladder_file = folder / DECISIONS_FILE
-    form = _validated(LadderForm, _without_format(yaml_text.read(ladder_file), LadderForm, ladder_file), ladder_file)
+    form = validated(LadderForm, _without_format(yaml_text.read(ladder_file), LadderForm, ladder_file), ladder_file)
     rungs = _Ladder(folder, {**head, "architecture": solution.architecture}, form).build()
     return solution.model_copy(update={"rungs": rungs})
 
@@ -253,27 +251,3 @@ def _without_format(data: dict[str, Any], kind: type[Record], file: Path) -> dic
             f"{file}: field format: is missing", hint=f"start the file with format: {kind.format_name()}"
         )
     return data
-
-
-def _validated(kind: type[R], data: dict[str, Any], file: Path) -> R:
-    try:
-        return kind.from_json(data)
-    except ValidationError as error:
-        raise LibraryError(f"{file}: {_explain(error, kind)}") from None
-    except ValueError as error:
-        raise LibraryError(f"{file}: field format: {error}") from None
-
-
-def _explain(error: ValidationError, kind: type[Record]) -> str:
-    """The first mistakes of a file, each with its field."""
-    told = []
-    for item in error.errors()[:4]:
-        where = ".".join(str(step) for step in item["loc"]) or "the whole"
-        what = item["msg"]
-        if item["type"] == "extra_forbidden":
-            near = difflib.get_close_matches(str(item["loc"][-1]), list(kind.model_fields), n=1)
-            what = "unknown key" + (f", did you mean {near[0]!r}?" if near else "")
-        elif item["type"] == "missing":
-            what = "is missing"
-        told.append(f"field {where}: {what}")
-    return "; ".join(told)

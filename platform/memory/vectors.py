@@ -89,6 +89,18 @@ class VectorStore:
             found = collection.query(query_embeddings=[vector], n_results=limit, where=condition, include=["distances"])
         return [(str(k), 1.0 - float(d)) for k, d in zip(found["ids"][0], found["distances"][0], strict=True)]
 
+    def get(self, keys: Sequence[str]) -> dict[str, Matrix]:
+        """Key -> its vector, of those that there are."""
+        import numpy as np
+
+        found: dict[str, Matrix] = {}
+        with self._open() as collection:
+            for start in range(0, len(keys), BATCH):
+                told = collection.get(ids=list(keys[start : start + BATCH]), include=["embeddings"])
+                for key, vector in zip(told["ids"], told["embeddings"], strict=True):
+                    found[str(key)] = np.asarray(vector, dtype=np.float32)
+        return found
+
     def keys(self) -> set[str]:
         """All keys."""
         with self._open() as collection:
