@@ -8,9 +8,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
 from kernelwright.errors import TaskError
@@ -31,6 +30,9 @@ from kernelwright.tasks.source import (
     refuse_unfilled,
     with_overrides,
 )
+
+if TYPE_CHECKING:
+    import yaml
 
 FORMAT = "kernelwright/task-file/1"
 TASK_FILE = "task.yaml"
@@ -139,6 +141,8 @@ def save_task(task: Task, folder: Path, *, replace: bool = False, comment: str =
     Raises:
         TaskError: there is a task already, or the folder cannot be written.
     """
+    import yaml
+
     file = folder / TASK_FILE
     if file.exists() and not replace:
         raise TaskError(f"{file} exists already", hint="choose another name, or remove that folder first")
@@ -181,6 +185,8 @@ class _Document:
     """task.yaml with the line of every key."""
 
     def __init__(self, file: Path) -> None:
+        import yaml  # here, not above: a machine that only judges has none
+
         self.file = file
         text = read_text(file)
         refuse_unfilled(text, where=str(file))
@@ -208,6 +214,8 @@ class _Document:
 
     def line(self, path: tuple[int | str, ...]) -> int:
         """The line of the nearest node on a path such as ``("inputs", 0, "dtype")``."""
+        import yaml
+
         node, line = self.node, 1
         for step in path:
             if isinstance(node, yaml.MappingNode):
@@ -244,6 +252,8 @@ class _Document:
         raise TaskError(f"{self.file}:{self.line(('format',))}: format {stated!r} is not {FORMAT!r}", hint=hint)
 
     def _check_keys(self, node: yaml.Node | None, known: tuple[str, ...], *, path: str) -> None:
+        import yaml
+
         if not isinstance(node, yaml.MappingNode):
             return
         seen: set[str] = set()
