@@ -5,6 +5,7 @@ It never reads an answer's content and never chooses another model than the conf
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,8 @@ from kernelwright.errors import ConfigError, ModelError
 from kernelwright.workspace import disk_errors, now
 
 LONGEST_PAUSE_S = 60.0
+GRACE_S = 2.0
+"""How much later than the provider's own limit an answer is given up from outside."""
 
 
 class LimitReached(Exception):
@@ -210,7 +213,9 @@ class ModelDesk:
             stopped=run.stopped,
         )
         run.emit("model", f"{record.role}: asking {record.model}", role=record.role, call=record.number)
-        return chosen.provider.ask(question)
+        if chosen.provider.waits_for_people:
+            return chosen.provider.ask(question)  # it looks at `stopped` itself
+        return _watched(chosen.provider, question)
 
     def _keep(self, record: CallRecord, answer: Answer, seconds: float) -> Answer:
         """Write the answer down; only then may anyone use it."""
@@ -273,6 +278,35 @@ class ModelDesk:
     def _bound(self) -> RunLink:
         assert self._run is not None, "bind() comes first"
         return self._run
+
+
+def _watched(provider: Provider, question: Question) -> Answer:
+    """Ask in a thread, so that Ctrl-C and the time limit are heard while the wire is silent.
+
+    Raises:
+        ModelFault: the provider's; ``stopped``; ``timeout`` when an answer trickles in for ever.
+    """
+    came: list[Answer | BaseException] = []
+
+    def ask() -> None:
+        try:
+            came.append(provider.ask(question))
+        except BaseException as error:  # raised again below, in the thread that asked
+            came.append(error)
+
+    worker = threading.Thread(target=ask, name="model", daemon=True)
+    worker.start()
+    until = time.monotonic() + question.timeout_s + GRACE_S
+    while worker.is_alive():
+        worker.join(0.1)
+        if worker.is_alive() and question.stopped():
+            raise ModelFault("stopped", "interrupted while waiting for an answer", again=False)
+        if worker.is_alive() and time.monotonic() > until:
+            raise ModelFault("timeout", f"the answer was not finished within {question.timeout_s:.0f} s", again=True)
+    (result,) = came
+    if isinstance(result, BaseException):
+        raise result
+    return result
 
 
 def _guess(call: CallRecord) -> int:

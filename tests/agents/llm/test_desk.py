@@ -174,6 +174,16 @@ def test_the_end_of_the_runs_time_and_ctrl_c_end_a_waiting_call(run, tmp_path):
         desk.ask(call("b"), ASK)
 
 
+@pytest.mark.parametrize("stream", [True, False])
+def test_ctrl_c_is_heard_while_the_wire_is_silent(run, stream):
+    with OpenAIServer([Stalls("half an")]) as server:
+        desk = a_desk(run, openai_at(server.base_url, stream=stream))
+        threading.Timer(0.3, lambda: setattr(run, "stopped", True)).start()
+        with pytest.raises(LimitReached, match="interrupted"):
+            desk.ask(call(), ASK)
+    assert read_calls(run.calls)[0].state == "failed"
+
+
 def test_keys_are_nowhere(run):
     leak = f"my key is {KEY}, and another sk-abcdefghijklmnopqrstuvwx"
     with OpenAIServer([Fails(500, message=leak), Says(f"you said {KEY}")]) as server:
