@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from fakes.records import a_task
+from suite.rows import a_plan
 
 from kernelwright.config import RunConfig
 from kernelwright.errors import TaskError
@@ -13,8 +14,6 @@ from kernelwright.records import RunSummary, SuiteTask, Task
 from kernelwright.suite.cell import Seams, run_cell
 from kernelwright.suite.folder import SuiteFolder
 from kernelwright.workspace import RunFolder, Workspace
-
-from .rows import a_plan
 
 
 class World:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from suite.rows import a_plan, a_row
 from typer.testing import CliRunner
 
 from kernelwright.cli.ablation import arms_of, switches
@@ -16,8 +17,6 @@ from kernelwright.config import load_config
 from kernelwright.errors import ConfigError, KernelwrightError, UnknownName
 from kernelwright.suite.folder import SuiteFolder
 from kernelwright.suite.running import SuiteProgress
-
-from .rows import a_plan, a_row
 
 
 def ask(*words: str) -> object:

@@ -4,12 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from suite.rows import a_plan, a_row
 
 from kernelwright.errors import ConfigError
 from kernelwright.records import SuiteTask
 from kernelwright.suite.export import export_kernelbench
-
-from .rows import a_plan, a_row
 
 RELU = SuiteTask(key="level1-19_ReLU", task="/kb/level1/19_ReLU.py", level=1, number=19, file="19_ReLU.py")
 GEMM = SuiteTask(key="level1-2_Gemm", task="/kb/level1/2_Gemm.py", level=1, number=2, file="2_Gemm.py")

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 from fakes.records import a_baseline, a_candidate, a_failure, a_task, an_environment, an_evaluation
+from suite.rows import a_plan
 
 from kernelwright.records import Depth, RunSummary, Status, SuitePlan, Workload
 from kernelwright.suite.cells import cells_of
 from kernelwright.suite.folder import SuiteFolder
 from kernelwright.suite.rows import geometric_mean, model_costs, row_of
 from kernelwright.workspace import RunFolder, Workspace
-
-from .rows import a_plan
 
 RAW = {"default": [{"kernel": [50.0, None, 52.0], "compile": [100.0, 101.0, 99.0], "compile-again": [100.0] * 3}]}
 

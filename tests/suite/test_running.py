@@ -9,14 +9,13 @@ import time
 from pathlib import Path
 
 import pytest
+from suite.rows import a_plan
 
 from kernelwright.errors import WorkspaceError
 from kernelwright.suite.cells import Cell, cells_of
 from kernelwright.suite.folder import new_suite
 from kernelwright.suite.running import SuiteProgress, SuiteRun
 from kernelwright.workspace import Workspace
-
-from .rows import a_plan
 
 HERE = Path(__file__).resolve().parent
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(HERE.parent)}

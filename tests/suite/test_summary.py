@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 from fakes.records import a_ratio
+from suite.rows import a_plan, a_row
 
 from kernelwright.report.suite_page import suite_content, suite_html, write_suite_report
 from kernelwright.report.suite_rows import arm_line, cost_words, headline_lines, task_rows
 from kernelwright.suite.comparison import compare, comparison_json
 from kernelwright.suite.folder import SuiteFolder
 from kernelwright.suite.summary import Costs, figures_json, summarize
-
-from .rows import a_plan, a_row
 
 
 def test_the_headline_counts_what_was_delivered() -> None:
