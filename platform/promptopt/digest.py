@@ -6,14 +6,18 @@ many decisions a workspace holds, the text keeps to its budget: kinds of decisio
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernelwright.errors import WorkspaceError
 from kernelwright.promptopt.counting import date_of
 from kernelwright.promptopt.selection import tokens_of
 from kernelwright.records import Decision, Depth, Evaluation, Status, Task
 from kernelwright.workspace import RunFolder
+
+log = logging.getLogger(__name__)
 
 BUDGET_TOKENS = 12_000
 FIELD_CHARACTERS = 160
@@ -55,16 +59,16 @@ def digest(told: Iterable[Told], *, budget_tokens: int = BUDGET_TOKENS) -> Diges
     while waiting and left > 0:
         still = []
         for queue in waiting:
-            item = next(queue, None)
-            if item is None:
+            following = next(queue, None)
+            if following is None:
                 continue
             label = f"D{len(labels) + 1}"
-            line = f"{label}: {item.text}"
+            line = f"{label}: {following.text}"
             left -= tokens_of(line + "\n")
             if left < 0:
                 break
             lines.append(line)
-            labels[label] = item.source
+            labels[label] = following.source
             still.append(queue)
         waiting = still
     return Digest("\n".join(lines), labels, total - len(labels))
@@ -76,16 +80,18 @@ def finished_decisions(runs: Path) -> Iterator[Told]:
         folder = RunFolder(path.parent)
         try:
             family = Task.load(folder.task_file).family
-            if folder.summary().state == "running":
-                continue
-        except (OSError, ValueError):
-            family = "unknown"
+            state = folder.summary().state
+        except (OSError, ValueError, WorkspaceError) as error:
+            log.warning("%s: left out of the digest: %s", folder.run_id, error)
+            continue
+        if state == "running":
+            continue
         decisions = folder.decisions()
         verdicts = {d.child: _verdict(folder, d.child) for d in decisions if d.child}
         for decision in decisions:
-            verdict = verdicts.get(decision.child)
+            verdict = verdicts.get(decision.child or "")
             if verdict is not None:
-                before = verdicts.get(decision.parent)
+                before = verdicts.get(decision.parent or "")
                 yield _told(folder.run_id, family, decision, verdict, before)
 
 

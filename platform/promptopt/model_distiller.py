@@ -139,9 +139,8 @@ def _checked(
     direction = "for" if words["do"] else "not-for"
     slug = re.sub(r"[^a-z0-9]+", "-", words["technique"].lower()).strip("-")[:50] or "lesson"
     try:
-        lesson = Lesson(
-            id=f"{slug}-{direction}-{content_hash(said, length=6)}", scope=scope, origin=ORIGIN, **words
-        )
+        id = f"{slug}-{direction}-{content_hash(said, length=6)}"
+        lesson = Lesson.model_validate({"id": id, "scope": scope, "origin": ORIGIN, **words})
     except ValueError as error:
         return None, [*reasons, str(error).splitlines()[-1].strip()]
     lesson = lesson.model_copy(update={"evidence": counter.count(lesson)})

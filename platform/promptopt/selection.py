@@ -97,7 +97,8 @@ class Selector:
             hold_out: probability with which each lesson that has room is left out.
         """
         chosen = self._within(situation, role, budget_tokens)
-        shown, left_out = [], []
+        shown: list[Lesson] = []
+        left_out: list[Lesson] = []
         for lesson in chosen:
             (left_out if _drawn(call, role, lesson.id) < hold_out else shown).append(lesson)
         draw = LessonDraw(

@@ -73,7 +73,6 @@ def _lesson(key: tuple[str, str, bool], items: Sequence[Observation], page: Tech
     work = " or ".join(scope.families)
     when = f"{'an' if work[:1] in 'aeiou' else 'a'} {work} kernel is made faster"
     when += f" and {BOUND_BY[bottleneck]}" if bottleneck in BOUND_BY else ""
-    words = {"avoid": f"{said}; {_troubles(evidence.failures, evidence.n)}"} if warns else {"do": f"use {said}"}
     middle = "not-for" if warns else "for"
     return Lesson(
         id=f"{technique}-{middle}-{bottleneck or 'anything'}".lower().replace("_", "-")[:80],
@@ -82,7 +81,8 @@ def _lesson(key: tuple[str, str, bool], items: Sequence[Observation], page: Tech
         scope=scope,
         evidence=evidence,
         origin=ORIGIN,
-        **words,
+        do="" if warns else f"use {said}",
+        avoid=f"{said}; {_troubles(evidence.failures, evidence.n)}" if warns else "",
     )
 
 

@@ -60,7 +60,7 @@ def evidence_teleprompter(settings: Settings, metric: Callable[..., Any], *, les
     """
     dspy = dspy_module()
 
-    class EvidenceTeleprompter(dspy.teleprompt.Teleprompter):  # type: ignore[misc]
+    class EvidenceTeleprompter(dspy.teleprompt.Teleprompter):  # type: ignore[misc, name-defined]
         def compile(self, student: Any, *, trainset: Any, valset: Any = None, held_out: Any = None, **_: Any) -> Any:
             parts = {"train": trainset, "validation": valset or trainset, "held_out": held_out or valset or trainset}
             examples = {f"{name}/{i}": example for name, part in parts.items() for i, example in enumerate(part)}

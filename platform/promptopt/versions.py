@@ -87,14 +87,13 @@ class PromptStore:
             more: further fields: state, rejected_because, feedback, session, scores.
         """
         hashes = {x.id: x.text_hash for x in sorted(lessons, key=lambda x: x.id)}
-        said = {"role": self.role, "parent": parent, "base_hash": text_hash(base), "lessons": hashes}
-        id = PromptVersion.identity(**said)  # type: ignore[arg-type]
+        base_hash = text_hash(base)
+        id = PromptVersion.identity(role=self.role, parent=parent, base_hash=base_hash, lessons=hashes)
         if id in self.lineage.versions:
             return self.lineage.versions[id]
-        version = PromptVersion(
-            id=id, **said, origin=origin, reason=reason, created_at=now(),
-            lesson_set=lesson_set_hash(hashes) if hashes else "", **(more or {}),
-        )  # type: ignore[arg-type]  # fmt: skip
+        fields: dict[str, Any] = {"id": id, "role": self.role, "parent": parent, "base_hash": base_hash, **(more or {})}
+        fields |= {"lessons": hashes, "lesson_set": lesson_set_hash(hashes) if hashes else ""}
+        version = PromptVersion(**fields, origin=origin, reason=reason, created_at=now())
         self._write(version, base, lessons)
         return version
 
