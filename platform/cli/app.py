@@ -14,7 +14,19 @@ from typing import Annotated
 
 import typer
 
-from kernelwright.cli import doctor, evaluate, lessons, library, optimize, prompt_trials, retune, runs, search, suite, tasks
+from kernelwright.cli import (
+    doctor,
+    evaluate,
+    lessons,
+    library,
+    optimize,
+    prompt_trials,
+    retune,
+    runs,
+    search,
+    suite,
+    tasks,
+)
 from kernelwright.cli.output import note, print_json
 from kernelwright.errors import KernelwrightError
 

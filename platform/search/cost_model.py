@@ -73,6 +73,11 @@ class CostModel:
             }
         )
 
+    @staticmethod
+    def shipped() -> CostModel:
+        """The model that comes with kernelwright; its provenance says what it was trained on."""
+        return CostModel.load(Path(__file__).with_name("cost_model.json"))
+
     def cost_ns(self, features: Features) -> np.ndarray:
         """[batch] predicted nanoseconds of a call; of partial schedules, what is decided so far."""
         terms = features.terms

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernelwright.search.genomes import AT, CONSUMER, INLINE, KIND, LEVEL, PARALLEL, PARTIAL, STORE, VECTOR, GenomeSpace
-from kernelwright.search.settling import Nest, Settled, region_at
+from kernelwright.search.nests import Nest, region_at
+from kernelwright.search.settling import Settled
 from kernelwright.search.stage_table import GATHER, SAME, STRIDED, UNIT
 
 TERMS = (

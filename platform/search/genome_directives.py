@@ -24,7 +24,8 @@ from kernelwright.search.genomes import (
     VECTOR,
     GenomeSpace,
 )
-from kernelwright.search.settling import Nest, Settled
+from kernelwright.search.nests import Nest
+from kernelwright.search.settling import Settled
 
 PARTIAL_VECTORS = 4
 """Vectors of partial results where there are several."""

@@ -44,11 +44,11 @@ class _Innermost:
         self.loop = "x"
 
     def note(self, verb: str, args: Sequence[Any]) -> None:
-        if verb == "tile":
+        if verb == "tile" and len(args) > 4:
             self.loop = args[4]
         elif verb == "reorder" and args:
             self.loop = args[0]
-        elif verb == "split" and args[0] == self.loop:
+        elif verb == "split" and len(args) > 2 and args[0] == self.loop:
             self.loop = args[2]
 
 

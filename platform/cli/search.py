@@ -1,0 +1,252 @@
+"""search run | train | diff: schedules searched by the cost model and by measuring, without the workflow around it."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kernelwright.cli.output import JsonOption, SetOption, WorkspaceOption, note, print_json, say
+
+if TYPE_CHECKING:
+    from kernelwright.records import Candidate, Directive, Task
+    from kernelwright.records.pipeline import Pipeline
+    from kernelwright.search.cost_model import CostModel
+    from kernelwright.search.schedule_search import Measured, Point, ScheduleSearch, SearchState
+
+app = typer.Typer(help="Schedules of pipelines: search them, teach the cost model, compare them.", no_args_is_help=True)
+
+OutOption = Annotated[Path, typer.Option("--out", help="Folder of the results; what lies there is gone on with.")]
+SecondsOption = Annotated[float, typer.Option(help="Wall time.")]
+ThreadsOption = Annotated[int, typer.Option(help="Threads a kernel may use.")]
+ModelOption = Annotated[Path | None, typer.Option("--model", help="Cost model (default: the shipped one).")]
+
+
+@app.command()
+def run(
+    task: Annotated[str, typer.Argument(help="A task's name, its folder, or a KernelBench file.")],
+    out: OutOption,
+    method: Annotated[str, typer.Option(help="greedy, beam, evolution or random.")] = "beam",
+    seconds: SecondsOption = 60.0,
+    measurements: Annotated[int, typer.Option(help="Most measured schedules.")] = 200,
+    threads: ThreadsOption = 1,
+    seed: Annotated[int, typer.Option(help="Seed of all chances.")] = 0,
+    model: ModelOption = None,
+    set_: SetOption = None,
+    json_: JsonOption = False,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Search the schedules of a task's pipeline; the best is written as text and as a candidate to be judged."""
+    from kernelwright import wiring
+    from kernelwright.errors import ConfigError
+    from kernelwright.search.exploring import METHODS
+    from kernelwright.search.schedule_search import ScheduleSearch
+    from kernelwright.search.schedule_space import pipelines_of
+    from kernelwright.workspace import Workspace
+
+    if method not in METHODS:
+        raise ConfigError(f"unknown search method {method!r}", hint=f"known: {', '.join(METHODS)}")
+    place = Workspace.open(workspace)
+    start = _started(place, wiring.find_task(place, task, set_ or (), start=None))
+    pipeline = next(iter(pipelines_of(start).values()))
+    timer = _timer(threads)
+    searching = ScheduleSearch(
+        pipeline,
+        lambda directives: timer(pipeline, directives),
+        model=_model(model),
+        method=method,
+        threads=threads,
+        seed=seed,
+        seeds=[("rules", _directives(start.text("schedule.json")))],
+        on_point=_progress,
+        state=_state(out / "search.json"),
+    )
+    out.mkdir(parents=True, exist_ok=True)
+    state = searching.run(seconds=seconds, measurements=measurements, save=out / "search.json")
+    _show_search(searching, state, start, out, json_=json_)
+
+
+def _started(place: Any, task: Task) -> Candidate:
+    """The task as a pipeline.
+
+    Raises:
+        TaskError: it has no pipeline form; the message says why.
+    """
+    from kernelwright import wiring
+    from kernelwright.config import load_config
+    from kernelwright.errors import TaskError
+    from kernelwright.search.schedule_space import PipelineSpace
+
+    space = PipelineSpace()
+    start = space.start(wiring.task_facts(place, task, load_config()))
+    if start is None:
+        raise TaskError(f"{task.name} has no pipeline form: {space.refusal}", hint="`optimize` may use other languages")
+    return start
+
+
+def _state(file: Path) -> SearchState | None:
+    from kernelwright.errors import WorkspaceError
+    from kernelwright.search.schedule_search import SearchState
+
+    if not file.exists():
+        return None
+    try:
+        return SearchState.load(file)
+    except (ValueError, TypeError) as error:
+        raise WorkspaceError(f"{file} cannot be resumed: {error}", hint="choose another --out") from error
+
+
+def _model(file: Path | None) -> CostModel:
+    from kernelwright.errors import ConfigError
+    from kernelwright.search.cost_model import CostModel
+
+    try:
+        return CostModel.load(file) if file else CostModel.shipped()
+    except (OSError, ValueError, KeyError) as error:
+        raise ConfigError(f"no cost model in {file}: {error}") from error
+
+
+def _timer(threads: int) -> Callable[[Pipeline, Sequence[Directive]], Measured]:
+    """Times a schedule in a bounded child."""
+    from kernelwright.search.schedule_search import Measured
+    from kernelwright.toolexec.languages.halide_timing import time_schedule
+
+    def measure(pipeline: Pipeline, directives: Sequence[Directive]) -> Measured:
+        rows = [d.model_dump(mode="json") for d in directives]
+        timed = time_schedule(pipeline.model_dump(mode="json"), rows, threads=threads)
+        return Measured(timed.ns, timed.status, timed.detail)
+
+    return measure
+
+
+def _progress(point: Point) -> None:
+    what = f"{point.ns / 1e3:.1f} us" if point.ns is not None else point.status
+    note(f"{point.seconds:6.1f} s  {point.source:10} {what}")
+
+
+def _show_search(
+    searching: ScheduleSearch, state: SearchState, start: Candidate, out: Path, *, json_: bool
+) -> None:
+    """Write the best schedule and say how it was found. Exit 1 when nothing passed."""
+    from kernelwright.search.schedule_space import candidate_of, pipelines_of
+    from kernelwright.search.schedule_text import print_schedule
+
+    best = state.best
+    text = print_schedule(searching.best_directives())
+    if best is not None:
+        candidate = candidate_of(pipelines_of(start), searching.best_directives(), imported=None, tunables=())
+        (out / "schedule.txt").write_text(text, encoding="utf-8")
+        (out / "candidate.json").write_text(json.dumps(candidate.to_json(), indent=1), encoding="utf-8")
+    told = {
+        "format": "kernelwright/schedule_search_result/1",
+        "measured": len(state.points),
+        "scored": state.scored,
+        "failed": state.invalid,
+        "seconds": state.spent_s,
+        "best_us": best.ns / 1e3 if best is not None and best.ns is not None else None,
+        "best_source": best.source if best is not None else None,
+        "curve": [{"measurement": n, "seconds": s, "us": ns / 1e3} for n, s, ns in state.curve()],
+        "schedule": text,
+    }
+    if json_:
+        print_json(told)
+    else:
+        failed = ", ".join(f"{n} {status}" for status, n in state.invalid.items()) or "none"
+        say(f"{told['scored']} schedules scored, {told['measured']} measured ({failed} failed), {state.spent_s:.0f} s")
+        for number, at, ns in state.curve():
+            say(f"  measurement {number:4}  {at:7.1f} s  {ns / 1e3:10.1f} us")
+        say(f"\n{text}\nwritten to {out}; these times steer a search, `kernelwright evaluate` judges." if best else "")
+    raise typer.Exit(0 if best is not None else 1)
+
+
+@app.command()
+def train(
+    out: OutOption,
+    pipelines: Annotated[int, typer.Option(help="Random pipelines.")] = 64,
+    schedules: Annotated[int, typer.Option(help="Schedules of each.")] = 64,
+    seconds: SecondsOption = 3600.0,
+    threads: ThreadsOption = 1,
+    seed: Annotated[int, typer.Option(help="The first pipeline.")] = 0,
+    json_: JsonOption = False,
+) -> None:
+    """Measure random schedules of random pipelines here, on a quiet machine, and train a cost model on them.
+
+    Stop it at any time; the same command goes on where it was. The model lands in OUT/cost_model.json.
+    """
+    from kernelwright.errors import UserError
+    from kernelwright.search.training import TrainingPlan, collect
+    from kernelwright.search.training import train as train_model
+
+    out.mkdir(parents=True, exist_ok=True)
+    plan = TrainingPlan(pipelines, schedules, seconds, threads=threads, seed=seed)
+    rows = collect(plan, out / "measured.jsonl", _timer(threads), on_row=_told_row)
+    origin = {
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": f"kernelwright search train --pipelines {pipelines} --schedules {schedules} --threads {threads}",
+        "processor": _processor(),
+        "halide": version("halide"),
+    }
+    try:
+        model, after, before = train_model(rows, provenance=origin)
+    except ValueError as error:
+        raise UserError(str(error), hint="run it again with more --seconds or --pipelines") from error
+    model.save(out / "cost_model.json")
+    if json_:
+        print_json({"format": "kernelwright/training/1", **model.provenance})
+        return
+    say(f"{len(rows)} schedules, {sum(r['ns'] is None for r in rows)} failed; held out: {after.pipelines} pipelines")
+    for name in ("spearman", "spearman_fast", "top_ratio"):
+        say(f"  {name:14} {getattr(after, name):6.3f}   (untrained {getattr(before, name):.3f})")
+    say(f"written to {out / 'cost_model.json'}")
+
+
+def _told_row(row: Any) -> None:
+    what = f"{row['ns'] / 1e3:.1f} us" if row["ns"] is not None else row["status"]
+    note(f"pipeline {row['pipeline']}, schedule {row['number']}: {what}")
+
+
+def _processor() -> str:
+    """Model name of the processor, where the system tells."""
+    file = Path("/proc/cpuinfo")
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return next((ln.split(":", 1)[1].strip() for ln in lines if ln.startswith("model name")), platform.machine())
+
+
+@app.command()
+def diff(
+    old: Annotated[Path, typer.Argument(help="A schedule as text, or schedule.json.")],
+    new: Annotated[Path, typer.Argument(help="Another one.")],
+    json_: JsonOption = False,
+) -> None:
+    """What changed from one schedule to another, stage by stage. Exit 1 when something did."""
+    from kernelwright.search.schedule_text import diff_schedules
+
+    lines = diff_schedules(_read(old), _read(new))
+    if json_:
+        print_json({"format": "kernelwright/schedule_diff/1", "lines": lines})
+    else:
+        say("\n".join(lines) or "no difference")
+    raise typer.Exit(1 if lines else 0)
+
+
+def _directives(text: str) -> list[Directive]:
+    from kernelwright.records import Directive
+
+    return [Directive.model_validate(d) for d in json.loads(text)["directives"]]
+
+
+def _read(file: Path) -> list[Directive]:
+    from kernelwright.errors import UserError
+    from kernelwright.search.schedule_text import parse_schedule
+
+    try:
+        text = file.read_text(encoding="utf-8")
+        return _directives(text) if file.suffix == ".json" else parse_schedule(text)
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"{file} is no schedule: {error}") from error

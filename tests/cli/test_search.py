@@ -1,0 +1,55 @@
+"""search run, train, diff: what they write, say and refuse. Compilation and timing are real, and small."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from kernelwright.cli.app import app
+from kernelwright.cli.search import _model
+from kernelwright.errors import ConfigError, UserError
+
+runner = CliRunner()
+
+
+def test_diff_names_what_changed(tmp_path):
+    (tmp_path / "a.txt").write_text("f: root, vectorize 8\n")
+    (tmp_path / "b.txt").write_text("f: root, vectorize 16\n")
+    done = runner.invoke(app, ["search", "diff", str(tmp_path / "a.txt"), str(tmp_path / "b.txt")])
+    assert done.exit_code == 1 and done.stdout == "- f: root, vectorize 8\n+ f: root, vectorize 16\n"
+    done = runner.invoke(app, ["search", "diff", str(tmp_path / "a.txt"), str(tmp_path / "a.txt"), "--json"])
+    assert done.exit_code == 0 and json.loads(done.stdout)["lines"] == []
+
+
+def test_diff_refuses_what_is_no_schedule(tmp_path):
+    (tmp_path / "a.txt").write_text("nothing\n")
+    done = runner.invoke(app, ["search", "diff", str(tmp_path / "a.txt"), str(tmp_path / "none")])
+    assert isinstance(done.exception, UserError) and "line 1" in str(done.exception)
+
+
+def test_an_unknown_method_is_refused(tmp_path):
+    done = runner.invoke(app, ["search", "run", "row_sum", "--out", str(tmp_path), "--method", "oracle"])
+    assert isinstance(done.exception, ConfigError) and "beam" in str(done.exception)
+
+
+def test_a_model_that_is_none_is_refused(tmp_path):
+    (tmp_path / "m.json").write_text("{}")
+    with pytest.raises(ConfigError, match="train one anew"):
+        _model(tmp_path / "m.json")
+
+
+@pytest.mark.slow
+def test_run_writes_a_schedule_and_goes_on_where_it_was(tmp_path):
+    command = ["search", "run", "row_sum", "--out", str(tmp_path / "o"), "--workspace", str(tmp_path / "w"), "--json"]
+    told = [json.loads(runner.invoke(app, [*command, "--measurements", n]).stdout) for n in ("3", "5")]
+    assert [t["measured"] for t in told] == [3, 5] and told[1]["best_us"] <= told[0]["best_us"]
+    assert (tmp_path / "o" / "schedule.txt").read_text() == told[1]["schedule"]
+    assert json.loads((tmp_path / "o" / "candidate.json").read_text())["language"] == "halide"
+
+
+@pytest.mark.slow
+def test_train_measures_here_and_writes_a_model_with_provenance(tmp_path):
+    command = ["search", "train", "--out", str(tmp_path), "--pipelines", "4", "--schedules", "4", "--seconds", "300"]
+    done = runner.invoke(app, [*command, "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads((tmp_path / "cost_model.json").read_text())["provenance"]["held_out"]["pipelines"] == 1

@@ -1,0 +1,41 @@
+"""Timing a schedule in a bounded child: a time, or a status that says why there is none."""
+
+from kernelwright.toolexec.languages.halide_timing import time_schedule
+
+PIPELINE = {
+    "buffers": [{"name": "a", "kind": "input", "dtype": "float32", "shape": [8, 64], "values": []}],
+    "funcs": [
+        {
+            "name": "f",
+            "dtype": "float32",
+            "dims": [{"name": "x", "extent": 64, "min": 0}, {"name": "y", "extent": 8, "min": 0}],
+            "value": ["mul", ["load", "a", [["var", "x"], ["var", "y"]]], ["const", 2.0, "float32"]],
+            "updates": [],
+        }
+    ],
+    "outputs": ["f"],
+}
+
+
+def directive(verb, *args):
+    return {"func": "f", "verb": verb, "args": list(args), "stage": 0}
+
+
+def test_a_schedule_is_timed():
+    timed = time_schedule(PIPELINE, [directive("vectorize", "x", 16)])
+    assert timed.status == "PASSED" and timed.ns is not None and timed.ns > 0 and timed.compile_s > 0
+
+
+def test_a_schedule_that_cannot_be_carried_out_is_a_compile_error():
+    timed = time_schedule(PIPELINE, [directive("vectorize", "nowhere", 16)])
+    assert timed.ns is None and timed.status == "COMPILE_ERROR" and "nowhere" in timed.detail
+
+
+def test_time_is_bounded():
+    timed = time_schedule(PIPELINE, [], timeout_s=0.05)
+    assert timed.ns is None and timed.status == "TIMEOUT"
+
+
+def test_memory_is_bounded():
+    timed = time_schedule(PIPELINE, [], memory_gib=0.05)
+    assert timed.ns is None and timed.status == "RUNTIME_ERROR"
