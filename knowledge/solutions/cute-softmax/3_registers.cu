@@ -3,7 +3,7 @@
 // barrier), a block one of up to 8192.
 // language: cute
 // axes: R = in0[0], C = in0[1]
-// launch: softmax grid(R) block(256)
+// launch: softmaxILi256ELi8E grid(R) block(256)
 #include <cute/tensor.hpp>
 #include "refuse.h"
 using namespace cute;

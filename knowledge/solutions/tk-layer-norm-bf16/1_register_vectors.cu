@@ -6,7 +6,7 @@
 // language: thunderkittens
 // architectures: sm_90a
 // axes: D = in1[0], R = numel(in0) // D
-// launch: layer_norm grid(R // 4) block(128)
+// launch: layer_normILi2048E grid(R // 4) block(128)
 #include "kittens.cuh"
 #include "refuse.h"
 using namespace kittens;

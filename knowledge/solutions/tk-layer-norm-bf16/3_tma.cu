@@ -6,7 +6,7 @@
 // language: thunderkittens
 // architectures: sm_90a
 // axes: D = in1[0], R = numel(in0) // D
-// launch: layer_norm grid(min(R // 4, 528)) block(128) shared(8 * D * 2 + 1024)
+// launch: layer_normILi2048E grid(min(R // 4, 528)) block(128) shared(8 * D * 2 + 1024)
 #include "kittens.cuh"
 #include "refuse.h"
 using namespace kittens;

@@ -6,7 +6,7 @@
 // language: thunderkittens
 // architectures: sm_90a
 // axes: R = in0[0], C = in0[1]
-// launch: softmax grid(R // 64) block(128)
+// launch: softmaxILi256E grid(R // 64) block(128)
 #include "kittens.cuh"
 #include "refuse.h"
 using namespace kittens;

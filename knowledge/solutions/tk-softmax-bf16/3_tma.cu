@@ -6,7 +6,7 @@
 // language: thunderkittens
 // architectures: sm_90a
 // axes: R = in0[0], C = in0[1]
-// launch: softmax grid(min(R // 64, 264)) block(128) shared(8 * 16 * C * 2 + 1024)
+// launch: softmaxILi256E grid(min(R // 64, 264)) block(128) shared(8 * 16 * C * 2 + 1024)
 #include "kittens.cuh"
 #include "refuse.h"
 using namespace kittens;
