@@ -137,6 +137,8 @@ class ModelsConfig(_Section):
     """Before the first of these; doubled each time, unless the server says how long."""
     format_retries: int = Field(ge=0)
     """How often an answer that cannot be used is asked for again, with what was wrong."""
+    concurrency: int = Field(gt=0, le=64)
+    """Decisions of a round that are written at the same time; judging is one at a time whatever this says."""
     repairs: int = Field(ge=0)
     """How often a candidate that the judge refused is repaired; 0 means never."""
     store_prompts: bool
@@ -279,6 +281,17 @@ def load_config(
     for key, value in (values or {}).items():
         _set(data, key, value, origin="option")
     return config_from(data)
+
+
+def stored_config(data: Mapping[str, Any]) -> RunConfig:
+    """The configuration that a run was begun with; options that did not exist then have their defaults.
+
+    Raises:
+        ConfigError: it holds an option that does not exist any more, or an invalid value.
+    """
+    values = default_values()
+    _merge(values, data, origin="the run's config.yaml")
+    return config_from(values)
 
 
 def config_from(data: Mapping[str, Any]) -> RunConfig:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.config import RunConfig, default_values, known_keys, load_config, parse_target
+from kernelwright.config import RunConfig, default_values, known_keys, load_config, parse_target, stored_config
 from kernelwright.errors import ConfigError, UnknownName
 
 PLATFORM = Path(__file__).resolve().parents[1] / "platform"
@@ -80,3 +80,13 @@ def test_every_option_is_read_somewhere():
             read |= {n.attr for n in ast.walk(ast.parse(file.read_text())) if isinstance(n, ast.Attribute)}
     dead = [key for key in known_keys() if key.rpartition(".")[2] not in read]
     assert dead == []
+
+
+def test_a_run_of_an_older_version_is_read_with_the_defaults_of_newer_options():
+    old = default_values()
+    del old["models"], old["budget"]["tokens"]
+    old["budget"]["rounds"] = 3
+    config = stored_config(old)
+    assert (config.budget.rounds, config.budget.tokens, config.models.model) == (3, 0, "")
+    with pytest.raises(ConfigError, match="unknown configuration key"):
+        stored_config({**old, "gone": 1})

@@ -79,9 +79,9 @@ class RunContext:
         self._began = self.clock()
         self._seconds_before = self.summary.seconds
         self._session: EvaluationSession | None = None
-        self._busy = threading.RLock()
-        self.node = ""
-        self.round = 0
+        self.judging = threading.RLock()
+        """Held by whoever uses the judge: one candidate at a time."""
+        self._place = threading.local()
         if self.roles.models is not None:
             self.roles.models.bind(
                 RunLink(
@@ -110,8 +110,18 @@ class RunContext:
 
     def enter(self, node: str, round_: int) -> None:
         """A node begins."""
-        self.node, self.round = node, round_
+        self._place.node, self._place.round = node, round_
         self.emit("node", f"round {round_}: {node}" if round_ else node)
+
+    @property
+    def node(self) -> str:
+        """The node that this thread works for; "" before the first."""
+        return str(getattr(self._place, "node", ""))
+
+    @property
+    def round(self) -> int:
+        """The round that this thread works for."""
+        return int(getattr(self._place, "round", 0))
 
     def update(self, **changes: Any) -> None:
         """Rewrite run.json."""
@@ -165,12 +175,13 @@ class RunContext:
     @property
     def session(self) -> EvaluationSession:
         """The judge with this run's task; opened when first needed."""
-        if self._session is None:
-            self.emit("prepare", "loading the task, timing its baselines")
-            self._session = self.roles.executor.open(
-                self.task, settings=self.roles.settings, progress=self._judge_progress
-            )
-        return self._session
+        with self.judging:
+            if self._session is None:
+                self.emit("prepare", "loading the task, timing its baselines")
+                self._session = self.roles.executor.open(
+                    self.task, settings=self.roles.settings, progress=self._judge_progress
+                )
+            return self._session
 
     def _judge_progress(self, kind: str, data: Mapping[str, Any]) -> None:
         self.emit(kind, str(data.get("message", "")), **{k: v for k, v in data.items() if k != "message"})
@@ -183,7 +194,7 @@ class RunContext:
             depth: how thoroughly.
             base_id: set while tuning: the candidate whose tunables are tried.
         """
-        with self._busy:
+        with self.judging:
             if (found := self.stored(candidate.id, depth, base_id=base_id)) is not None:
                 return found
             self.folder.add_candidate(candidate) if base_id is None else None

@@ -155,9 +155,14 @@ def _state_for_coder(context: RunContext, round_: int) -> RunState:
 
 
 def profiler(state: OneCandidate, runtime: Runtime[RunContext]) -> RunState:
-    """Judge one candidate: screen, tune, full, profile."""
+    """Judge one candidate, mend it where it is refused, tune and profile it. One candidate at a time."""
     context = runtime.context
-    context.enter("profiler", state["round"])
+    with context.judging:
+        context.enter("profiler", state["round"])
+        return _profiled(context, state)
+
+
+def _profiled(context: RunContext, state: OneCandidate) -> RunState:
     decision = _decision(context, state["decision"])
     if ending := context.ending():
         unjudged = {"child": state["candidate"], "learned": f"not judged: {ending}"}

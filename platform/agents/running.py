@@ -16,7 +16,7 @@ import yaml
 
 from kernelwright.agents.context import Roles, RunContext
 from kernelwright.agents.steering import start_decision
-from kernelwright.config import RunConfig, config_from
+from kernelwright.config import RunConfig, stored_config
 from kernelwright.errors import KernelwrightError, WorkspaceError
 from kernelwright.records import Candidate, RunEvent, RunSummary, Solution, Task
 from kernelwright.workspace import RunFolder, Workspace, dump_yaml, now, workspace_error
@@ -95,7 +95,7 @@ def resume_run(folder: RunFolder, *, surroundings: Surroundings) -> RunSummary:
     summary = folder.summary()
     try:
         task = Task.load(folder.task_file)
-        config = config_from(yaml.safe_load(folder.config_file.read_text(encoding="utf-8")))
+        config = stored_config(yaml.safe_load(folder.config_file.read_text(encoding="utf-8")))
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise WorkspaceError(f"cannot resume {folder.run_id}: {error}") from None
     if summary.state == "finished":
@@ -161,7 +161,7 @@ def _invoke(context: RunContext) -> None:
         options: dict[str, Any] = {
             "configurable": {"thread_id": folder.run_id},
             "recursion_limit": MAX_STEPS,
-            "max_concurrency": 1,
+            "max_concurrency": context.config.models.concurrency if context.roles.models is not None else 1,
         }
         begun = bool(graph.get_state(options).next)
         start: Any = None if begun else {"round": 0}

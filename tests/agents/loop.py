@@ -92,6 +92,7 @@ def a_config(**values: Any) -> RunConfig:
     given: dict[str, Any] = {
         "engine": "llm", "languages": ["cpp"], "budget.rounds": 1, "search.tune_measurements": 0,
         "models.retry_pause_s": 0.0, "models.model": "openai/tiny", "models.api_key_env": "TEST_KEY",
+        "models.concurrency": 1,
     }  # fmt: skip
     return load_config(values={**given, **{k.replace("__", "."): v for k, v in values.items()}})
 

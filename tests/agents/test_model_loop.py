@@ -1,6 +1,7 @@
 """A whole run with a model over HTTP: repairs, limits, steering, strategies, privacy; the judge reads the text."""
 
 import json
+import threading
 
 import pytest
 from agents.loop import TextExecutor, TextSession, a_config, decisions_json, edit, kernel, role_of, run_loop
@@ -282,3 +283,28 @@ def test_a_script_answers_in_order_and_a_run_of_it_costs_nothing(tmp_path):
     total = run_costs(load_run_records(folder), folder.calls).total
     assert summary.best is not None
     assert (total.cost_usd, total.input_tokens, total.output_tokens) == (0.0, 13, 15)
+
+
+def test_decisions_are_written_at_the_same_time_and_judged_one_by_one(tmp_path):
+    all_there = threading.Barrier(3, timeout=60)
+    model = Model(planner=[decisions_json("a", "b", "c")], coder=[kernel("us=100")])
+    lock = threading.Lock()
+
+    def busy(body):
+        if role_of(body) == "coder":
+            all_there.wait()  # passes only when three coders ask at once
+            with lock:
+                count = len(model.prompts("coder"))
+                model(body)
+            return Says(kernel(f"us={100 - count}"))
+        return model(body)
+
+    events = []
+    summary, folder = go(tmp_path, busy, models__concurrency=3, more={"view": events.append})
+    assert summary.candidates == 3 and sorted(c.number for c in read_calls(folder.calls)) == [1, 2, 3, 4, 5]
+    places = [e.node for e in events if e.kind in ("node", "evaluation") and e.node == "profiler"]
+    assert [e.kind for e in events if e.node == "profiler" and e.kind in ("node", "evaluation")] == [
+        "node",
+        "evaluation",
+    ] * 3
+    assert len(places) == 6

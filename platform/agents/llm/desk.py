@@ -89,6 +89,8 @@ class ModelDesk:
     ) -> None:
         self._models, self.options, self._budget = models, options, budget
         self._clock, self._sleep = clock, sleep
+        self._lock = threading.RLock()
+        """Coders ask at the same time; numbers are given and files written one at a time."""
         self._prices = PriceTable({name: price.model_dump(exclude_none=True) for name, price in options.prices.items()})
         self._run: RunLink | None = None
         self._ledger: Ledger | None = None
@@ -125,7 +127,8 @@ class ModelDesk:
         """The limit of money or tokens that is reached, as a run's ending; "" when none is."""
         if self._ledger is None or not (self._budget.cost_usd or self._budget.tokens):
             return ""
-        calls = [c for c in self._ledger.calls if c.state == "answered"]
+        with self._lock:
+            calls = [c for c in self._ledger.calls if c.state == "answered"]
         if self._budget.cost_usd and sum(c.cost_usd or 0.0 for c in calls) >= self._budget.cost_usd:
             return "budget: money"
         used = sum(c.tokens if c.input_tokens is not None else _guess(c) for c in calls)
@@ -138,13 +141,14 @@ class ModelDesk:
             LimitReached: a limit, the end of the run's time, or the user's wish to stop.
             ModelError: no answer could be had; the run can be resumed.
         """
-        written = self.ledger.find(call.slot)
-        if written is not None and written.state == "answered":
-            return Answer(written.reply, written.finish, model=written.answered_by)
-        if ending := self.limit():
-            raise LimitReached(ending)
-        record = self._record(call, messages, written)
-        self._write(record)
+        with self._lock:
+            written = self.ledger.find(call.slot)
+            if written is not None and written.state == "answered":
+                return Answer(written.reply, written.finish, model=written.answered_by)
+            if ending := self.limit():
+                raise LimitReached(ending)
+            record = self._record(call, messages, written)
+            self._write(record)
         return self._answered(record, messages)
 
     def tell(self, message: str) -> None:
@@ -269,7 +273,7 @@ class ModelDesk:
             self._sleep(min(left, 0.2))
 
     def _write(self, record: CallRecord) -> None:
-        with disk_errors(self.ledger.folder):
+        with self._lock, disk_errors(self.ledger.folder):
             self.ledger.write(record)
 
     def _clean(self, text: str, role: str) -> str:
