@@ -14,10 +14,11 @@ from kernelwright.promptopt.optimizer import EvidenceOptimizer, Optimized, Promp
 from kernelwright.promptopt.rewriting import ModelProposer
 from kernelwright.promptopt.run_trials import RunStarter, RunTrials
 from kernelwright.promptopt.sessions import Plan, draft_of, keep_proposals, session_folder
-from kernelwright.promptopt.shelves import LessonShelf
+from kernelwright.promptopt.shelves import LessonShelf, moved, noted
 from kernelwright.promptopt.teleprompters import GepaOptimizer
 from kernelwright.promptopt.trials import Proposer, split_by_family
-from kernelwright.promptopt.versions import PromptStore
+from kernelwright.promptopt.upkeep import sharper
+from kernelwright.promptopt.versions import PromptStore, follow_all
 from kernelwright.records import LessonState, PromptVersion, Task
 from kernelwright.workspace import Workspace
 
@@ -131,7 +132,25 @@ def optimize_prompt(
         optimizer = _optimizer(wanted, limits, proposer, list(tasks.values()), plan.id)
         found = optimizer.optimize(seed, pool, split, journal)
         parent = store.current.id if store.current is not None else ""
-        return Done(plan.id, found, keep_proposals(store, found, session=plan.id, parent=parent))
+        version = keep_proposals(store, found, session=plan.id, parent=parent)
+        _credit(shelf, found, plan.id)
+        if version is not None:
+            follow_all(place.prompts, shelf.active, reason=f"lessons that optimization {plan.id} promoted")
+        return Done(plan.id, found, version)
+
+
+def _credit(shelf: LessonShelf, found: Optimized, session: str) -> None:
+    """What screening found becomes each lesson's effect; those in a promoted prompt become active."""
+    promoted = {x.id for x in found.best.lessons} if found.promoted else set()
+    for id in sorted({*found.effects, *promoted}):
+        lesson = shelf.get(id)
+        effect = sharper(lesson.effect, found.effects.get(id))
+        if effect is not None and effect != lesson.effect:
+            told = f"{effect.estimate:+.3f} [{effect.low:+.3f}, {effect.high:+.3f}] in log speed-up"
+            lesson = noted(lesson.model_copy(update={"effect": effect}), "screened", reason=told, by=session)
+        if id in promoted and lesson.state is not LessonState.ACTIVE:
+            lesson = moved(lesson, LessonState.ACTIVE, reason="in the promoted prompt", by=session)
+        shelf.save_all([lesson])
 
 
 def _optimizer(

@@ -2,6 +2,9 @@
 
 Only an interval that excludes 1 takes a side (``counting.side``), so a tie is no vote. A person's word goes before
 these rules: what a person retired stays so.
+
+The rules look again after every run, which would let luck in sooner or later; what holds it off is that a technique
+that does nothing has nearly all its intervals over 1, and decisions without a side must not outnumber those for it.
 """
 
 from __future__ import annotations

@@ -104,8 +104,8 @@ def _run_program(
 class GepaOptimizer:
     """DSPy's GEPA behind the interface of :class:`PromptOptimizer`.
 
-    GEPA evolves the whole text and keeps what scores best on the validation tasks, without intervals and without
-    held-out; what it promotes is reported as such, with no gain of ours.
+    GEPA evolves the base text (the lessons stay) and keeps what scores best on the validation tasks, without intervals
+    and without held-out; what it promotes is reported as such, with no gain of ours.
 
     Args:
         proposer: its reflection.
@@ -122,7 +122,7 @@ class GepaOptimizer:
         dspy = dspy_module()
         logging.getLogger("dspy.teleprompt.gepa").setLevel(logging.ERROR)
         found = Optimized(seed=seed, best=seed, spent=journal.spent)
-        student = _trial_program(dspy, journal, seed.text.strip())
+        student = _trial_program(dspy, journal, seed)
         watcher = _Watcher(seed, found)
         optimizer = dspy.GEPA(
             metric=_gepa_metric(dspy),
@@ -145,8 +145,8 @@ class GepaOptimizer:
             found.ended = f"out of budget: {reached}"
             return found
         text = _predictor(best).signature.instructions
-        if text.split() != seed.text.split():
-            found.best, found.promoted = Draft(text), True
+        if text.split() != seed.base.split():
+            found.best, found.promoted = Draft(text, seed.lessons), True
         return found
 
     def _instruction_proposer(self, journal: Journal, watcher: _Watcher) -> Callable[..., dict[str, str]]:
@@ -194,21 +194,22 @@ class _Watcher:
             self._pending = None
 
     def _keep(self, parent: str, text: str, shown: str, *, accepted: bool, because: str) -> None:
+        lessons = self._seed.lessons
         self._found.proposals.append(
             Proposal(
-                number=len(self._found.proposals) + 1, kind="text", parent=Draft(parent), draft=Draft(text),
-                reason="GEPA", feedback=shown, accepted=accepted, rejected_because=because,
+                number=len(self._found.proposals) + 1, kind="text", parent=Draft(parent, lessons),
+                draft=Draft(text, lessons), reason="GEPA", feedback=shown, accepted=accepted, rejected_because=because,
             )
         )  # fmt: skip
 
 
-def _trial_program(dspy: Any, journal: Journal, instructions: str) -> Any:
-    """A program of one predictor whose answer is a trial with its instructions as the prompt."""
+def _trial_program(dspy: Any, journal: Journal, seed: Draft) -> Any:
+    """A program of one predictor whose answer is a trial with its instructions as the base text."""
     seen: dict[tuple[str, str], int] = {}
 
     class TrialPredict(dspy.Predict):  # type: ignore[misc]
         def forward(self, **inputs: Any) -> Any:
-            prompt, task = self.signature.instructions, str(inputs["task"])
+            prompt, task = Draft(self.signature.instructions, seed.lessons).text, str(inputs["task"])
             number = seen[prompt, task] = seen.get((prompt, task), 0) + 1
             result = journal.trial(TrialRequest(prompt, task, f"gepa/{number}"))
             made = dspy.Prediction(result=f"{result.score:+.3f} {result.feedback}", score=result.score)
@@ -225,7 +226,7 @@ def _trial_program(dspy: Any, journal: Journal, instructions: str) -> Any:
     class TrialProgram(dspy.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
-            self.write = TrialPredict(dspy.Signature("task -> result", instructions))
+            self.write = TrialPredict(dspy.Signature("task -> result", seed.base.strip()))
 
         def forward(self, task: str) -> Any:
             return self.write(task=task)

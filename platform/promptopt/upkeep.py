@@ -16,7 +16,7 @@ from kernelwright.promptopt.likeness import Conflict, conflicts, merged, near_du
 from kernelwright.promptopt.screening import lesson_refusals
 from kernelwright.promptopt.shelves import LessonShelf, moved, noted
 from kernelwright.promptopt.states import rule
-from kernelwright.records import Lesson, LessonDraw, LessonScope, LessonState, Task
+from kernelwright.records import Lesson, LessonDraw, LessonEffect, LessonScope, LessonState, Task
 
 LIVES_DAYS = 365
 """A lesson expires so long after its newest decision: compilers, libraries and machines have moved on by then."""
@@ -89,7 +89,7 @@ def upkeep(
     _merge(lessons, report)
     effects = lesson_effects(draws)
     for id, lesson in lessons.items():
-        fresh = lesson.model_copy(update={"effect": effects.get(id, lesson.effect)})
+        fresh = lesson.model_copy(update={"effect": sharper(lesson.effect, effects.get(id))})
         if lesson.technique:
             fresh = _counted(fresh, counter)
         report.recounted += fresh != lesson
@@ -101,6 +101,13 @@ def upkeep(
     report.conflicts = conflicts(list(lessons.values()))
     shelf.save_all(lessons.values())
     return report
+
+
+def sharper(known: LessonEffect | None, found: LessonEffect | None) -> LessonEffect | None:
+    """Of two estimates of one sentence the one with the narrower interval; of one method, the newer."""
+    if known is None or found is None or known.method == found.method:
+        return found or known
+    return found if found.high - found.low < known.high - known.low else known
 
 
 def _take(

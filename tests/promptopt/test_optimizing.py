@@ -96,6 +96,10 @@ def test_an_optimization_becomes_versions_and_goes_on_after_an_interruption(tmp_
     assert any("truncated" in v.rejected_because for v in rejected) and all(v.session == done.session for v in rejected)
     assert [s.split for s in store.lineage.scores(done.version.id)] == ["validation", "held_out", "remeasured"]
     assert any(b.origin == "lesson" for b in blame(store, done.version.id, {}))
+    shelf = LessonShelf(place.lessons, with_shipped=False)
+    screened = [shelf.get(id) for id in strong]
+    assert all(x.effect is not None and x.effect.method == "screening" for x in screened)
+    assert {x.id for x in shelf.active} == set(done.version.lessons), "what is promoted is what runs are told"
     again = WorldRuns(world)
     second = PromptStore(place.prompts, "coder").lineage
     assert len(second.versions) == len(store.lineage.versions) and again.started == 0
