@@ -18,6 +18,8 @@ from kernelwright.toolexec.languages import toolchain
 from kernelwright.toolexec.owned_folder import OwnedFolder
 
 TRANSLATED = ("copy_sm75.hpp", "copy_sm80.hpp", "mma_sm80.hpp")
+INLINED = ("config.hpp",)
+"""Where CuTe's qualifiers are: inlined as nvcc does it, so that an access is told by the kernel's line."""
 SWITCHES = (
     "-DKWEMU_HOST_FORMS", "-DCUTE_CVTA_GENERIC_TO_SHARED_ACTIVATED=1", "-DCUTE_ARCH_LDSM_SM75_ACTIVATED=1",
     "-DCUTE_ARCH_CP_ASYNC_SM80_ENABLED=1", "-DCUTE_ARCH_MMA_SM80_ENABLED=1",
@@ -54,8 +56,11 @@ def flags(folder: Path) -> Extra | str:
 
 
 def _translated(include: Path, folder: Path) -> Path:
-    texts = {name: (include / "cute" / "arch" / name).read_text(encoding="utf-8") for name in TRANSLATED}
-    made = {name: _without_ptx(text, name) for name, text in texts.items()}
+    def text(name: str) -> str:
+        return (include / "cute" / name).read_text(encoding="utf-8")
+
+    made = {f"arch/{name}": _without_ptx(text(f"arch/{name}"), name) for name in TRANSLATED}
+    made |= {name: _inlined(text(name)) for name in INLINED}
     place = folder / f"emulator-cute-{content_hash([made], length=24)}"
     if place.exists():
         return place
@@ -63,8 +68,8 @@ def _translated(include: Path, folder: Path) -> Path:
     try:
         work = own.path / "include"
         (work / "cute" / "arch").mkdir(parents=True)
-        for name, text in made.items():
-            (work / "cute" / "arch" / name).write_text(text, encoding="utf-8")
+        for name, changed in made.items():
+            (work / "cute" / name).write_text(changed, encoding="utf-8")
         os.rename(work, place)
     except OSError:  # another process was quicker
         if not place.exists():
@@ -72,6 +77,11 @@ def _translated(include: Path, folder: Path) -> Path:
     finally:
         own.close()
     return place
+
+
+def _inlined(text: str) -> str:
+    forced = r"\1inline __attribute__((always_inline))"
+    return re.sub(r"^(#\s*define CUTE_(?:HOST_DEVICE|DEVICE|HOST)\s+)inline[ \t]*$", forced, text, flags=re.M)
 
 
 def _without_ptx(text: str, name: str) -> str:

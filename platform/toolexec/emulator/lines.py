@@ -1,6 +1,7 @@
 """Program counters in the emulator's reports become the kernel's file and line.
 
-Owns the form ``[[1a2b,3c4d]]``, offsets into the library: where it happened, and the calls that led there. addr2line reads a stranger's library, so it runs confined.
+Owns the form ``[[1a2b,3c4d]]``, offsets into the library: where it happened, and the calls that led there. addr2line
+reads a stranger's library, so it runs confined.
 """
 
 from __future__ import annotations

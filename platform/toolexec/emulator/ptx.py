@@ -1,7 +1,7 @@
 """PTX in ``asm`` becomes calls of include/kwemu/ptx.h, on the same lines.
 
-Owns the few instructions that kernels write by hand: asynchronous copies, ldmatrix, mma.sync, barriers, vector loads and
-stores, predicates, moves. Anything else is named, not guessed.
+Owns the few instructions that kernels write by hand: asynchronous copies, ldmatrix, mma.sync, barriers, vector loads
+and stores, predicates, moves. Anything else is named, not guessed.
 """
 
 from __future__ import annotations
@@ -124,7 +124,10 @@ def _statement(body: str) -> str:
 
 def _uncommented(text: str) -> str:
     mask = masked(text)
-    kept = (c if m != " " or c in " \n" or _quoted(mask, i) else " " for i, (c, m) in enumerate(zip(text, mask, strict=True)))
+    kept = (
+        c if m != " " or c in " \n" or _quoted(mask, i) else " "
+        for i, (c, m) in enumerate(zip(text, mask, strict=True))
+    )
     return "".join(kept)
 
 
@@ -216,19 +219,22 @@ def _mma(b: _Block, m: re.Match[str], a: list[str]) -> str:
 
 def _load(b: _Block, m: re.Match[str], a: list[str]) -> str:
     outs, kind = b.vector(a[0]), C_TYPES[m[2]]
-    made = f"{kind} kwemu_v[{len(outs)}]; kwemu::ptx::read(kwemu_v, {b.address(a[1], shared=m[1] == 'shared')}, {len(outs)}); "
+    source = b.address(a[1], shared=m[1] == "shared")
+    made = f"{kind} kwemu_v[{len(outs)}]; kwemu::ptx::read(kwemu_v, {source}, {len(outs)}); "
     return made + " ".join(f"{o} = kwemu_v[{i}];" for i, o in enumerate(outs))
 
 
 def _store(b: _Block, m: re.Match[str], a: list[str]) -> str:
     values, kind = b.vector(a[1]), C_TYPES[m[2]]
     listed = ", ".join(f"{kind}({v})" for v in values)
-    return f"{kind} kwemu_v[] = {{{listed}}}; kwemu::ptx::write({b.address(a[0], shared=m[1] == 'shared')}, kwemu_v, {len(values)});"
+    target = b.address(a[0], shared=m[1] == "shared")
+    return f"{kind} kwemu_v[] = {{{listed}}}; kwemu::ptx::write({target}, kwemu_v, {len(values)});"
 
 
 def _barrier(b: _Block, _: re.Match[str], a: list[str]) -> str:
     values = [b.value(v) for v in a]
-    return f"kwemu_barrier({values[0]}, {values[1] if len(values) > 1 else 0}, 0, kwemu::BARRIER_ONLY, __LINE__, __FILE__);"
+    threads = values[1] if len(values) > 1 else "0"
+    return f"kwemu_barrier({values[0]}, {threads}, 0, kwemu::BARRIER_ONLY, __LINE__, __FILE__);"
 
 
 Maker = Callable[[_Block, "re.Match[str]", "list[str]"], str]
@@ -254,7 +260,8 @@ TABLE: tuple[tuple[str, Maker], ...] = (
         r"cvta\.to\.shared\.u64",
         lambda b, m, a: f"{b.value(a[0])} = kwemu_shared_offset(kwemu::ptx::global({b.value(a[1])}));",
     ),
-    (r"cvt\.rna\.tf32\.f32", lambda b, m, a: f"kwemu::ptx::set32({b.value(a[0])}, (kwemu::ptx::get32({b.value(a[1])}) + 0x1000u) & 0xffffe000u);"),
+    (r"cvt\.rna\.tf32\.f32", lambda b, m, a: (
+        f"kwemu::ptx::set32({b.value(a[0])}, (kwemu::ptx::get32({b.value(a[1])}) + 0x1000u) & 0xffffe000u);")),
     (r"(ex2\.approx|lg2\.approx|rcp\.approx|rsqrt\.approx|sqrt\.approx|tanh\.approx|sin\.approx|cos\.approx)(?:\.ftz)?\.f32",
      lambda b, m, a: f"{b.value(a[0])} = {UNARY[m[1]]}({b.value(a[1])});"),
     (r"ld\.(global|shared)(?:::cta)?(?:\.(?:nc|ca|cg|cs|lu|volatile))*(?:\.L[12]::\w+)*(?:\.v[24])?\.(\w+)", _load),

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from kernelwright.toolexec.emulator.lexing import closing, in_function, masked, opening, split
-from kernelwright.toolexec.emulator.ptx import UnknownInstruction, assembled
+from kernelwright.toolexec.emulator.ptx import assembled
 
 _ALIGN = re.compile(r"\b(?:alignas|__align__|__builtin_align__)\s*\(")
 _SHARED = re.compile(r"(?:\b(?:extern|static)\s+)*\b__shared__\b(?:\s+(?:extern|static)\b)?")

@@ -94,14 +94,21 @@ class Emulated:
 
 
 @pytest.fixture(scope="session")
-def emulated(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Emulated]:
+def emulator_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache for all, so that the runtime is compiled once."""
+    made = tmp_path_factory.mktemp("emulated") / "builds"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture(scope="session")
+def emulated(emulator_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Emulated]:
     """Build a source: text, or the name of a file in this folder."""
     if emulator_compiler() is None:
         pytest.skip("no g++ on this machine: the emulator needs it")
-    cache = tmp_path_factory.mktemp("emulated")
 
     def build(text: str, *, name: str = "kernel.cu", checked: bool = True, **source: Any) -> Emulated:
-        built = build_library(Source({name: text}, name, **source), folder=cache, timeout_s=300.0, checked=checked)
+        built = build_library(Source({name: text}, name, **source), folder=emulator_cache, timeout_s=300.0, checked=checked)
         assert built.ok and built.artifact is not None, built.log
         return Emulated(built.artifact, [name], tmp_path_factory.mktemp("calls"))
 

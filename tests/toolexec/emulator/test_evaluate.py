@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,10 +53,8 @@ def cuda(text: str) -> Candidate:
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    settings = JudgeSettings(
-        device="emulated", cache_dir=tmp_path_factory.mktemp("cache"), timeout_s=120.0, build_timeout_s=300.0
-    )
+def session(emulator_cache: Path) -> Iterator[Any]:
+    settings = JudgeSettings(device="emulated", cache_dir=emulator_cache.parent, timeout_s=120.0, build_timeout_s=300.0)
     with LocalExecutor().open(small_task(), settings=settings) as opened:
         yield opened
 
@@ -64,13 +63,21 @@ def test_nothing_is_timed(session: Any) -> None:
     assert session.baselines == []
 
 
-@pytest.mark.parametrize("text", [DATA, HOST], ids=["launched as data", "with host code"])
-def test_a_right_kernel_passes(session: Any, text: str) -> None:
-    verdict = session.evaluate(cuda(text), depth=Depth.FULL)
+@pytest.mark.parametrize(
+    ("text", "depth"),
+    [
+        pytest.param(DATA, Depth.SCREEN, id="launched as data"),
+        pytest.param(DATA, Depth.FULL, id="and at shapes it was not told", marks=pytest.mark.slow),
+        pytest.param(HOST, Depth.FULL, id="with host code", marks=pytest.mark.slow),
+    ],
+)
+def test_a_right_kernel_passes(session: Any, text: str, depth: Depth) -> None:
+    verdict = session.evaluate(cuda(text), depth=depth)
     assert (verdict.status, verdict.level) == (Status.PASSED, Level.EMULATED), verdict.failure
     assert verdict.device == "emulated" and verdict.speedup is None and not verdict.workloads
 
 
+@pytest.mark.slow
 def test_wrong_values_are_told_as_anywhere(session: Any) -> None:
     verdict = session.evaluate(cuda(DATA.replace("v > 0 ? v : 0", "v")), depth=Depth.SCREEN)
     assert (verdict.status, verdict.level) == (Status.WRONG_VALUES, Level.EMULATED)
@@ -99,6 +106,7 @@ def test_what_cannot_be_emulated_stays_compiled(session: Any) -> None:
     assert verdict.failure is not None and "wgmma" in verdict.failure.message
 
 
+@pytest.mark.slow
 def test_a_kernel_that_never_ends_is_stopped(session: Any) -> None:
     text = DATA.replace("if (i >= c) return;", "volatile int never = 0; while (!never) {}")
     verdict = session.evaluate(cuda(text), depth=Depth.SCREEN, deadline_s=20.0)

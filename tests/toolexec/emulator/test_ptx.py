@@ -27,6 +27,7 @@ def test_tensor_cores(emulated: Callable[..., Emulated]) -> None:
     assert np.array_equal(tf32.outs[0], a32 @ b32)
 
 
+@pytest.mark.slow
 def test_a_missing_wait_is_found(emulated: Callable[..., Emulated]) -> None:
     text = TEXT.replace('asm volatile("cp.async.wait_group %0;\\n" ::"n"(0));', "")
     assert text != TEXT
