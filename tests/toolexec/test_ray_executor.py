@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from contracts.executor import ExecutorContract
 from fakes.executors import TextExecutor
 from fakes.records import a_candidate, a_task
 
@@ -162,6 +163,16 @@ def test_a_killed_node_is_survived(cluster: object) -> None:
         other.close()
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+class TestRayExecutor(ExecutorContract):
+    task, unfit = a_task("blur"), a_task("unfit")
+    passes, fails = a_candidate("// 14\n"), a_candidate("// 6\n")
+
+    def make(self) -> RayExecutor:
+        return RayExecutor(OPENER)
+
+
 INTERRUPTED = """
 import sys, time
 sys.path.insert(0, {tests!r})
@@ -179,6 +190,7 @@ def test_nothing_is_left_after_ctrl_c() -> None:
     """A cluster of the process's own ends with it, hosts and daemons alike."""
     pytest.importorskip("ray", reason="needs the extra: pip install 'kernelwright[ray]'")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
+    environment.pop("RAY_ADDRESS", None)  # a cluster of its own, whatever others in this module use
     code = INTERRUPTED.format(tests=str(TESTS))
     process = subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
