@@ -29,6 +29,7 @@ UNARY = {
     "ex2.approx": "exp2f", "lg2.approx": "log2f", "rcp.approx": "1.0f / ", "rsqrt.approx": "rsqrtf",
     "sqrt.approx": "sqrtf", "tanh.approx": "tanhf", "sin.approx": "sinf", "cos.approx": "cosf",
 }  # fmt: skip
+OPERATORS = {"add": "+", "sub": "-", "mul": "*", "mul.lo": "*", "and": "&", "or": "|", "xor": "^"}
 COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 KINDS = {"f16": "F16", "bf16": "BF16", "tf32": "TF32", "s8": "S8", "u8": "U8"}
 
@@ -109,7 +110,7 @@ def _statement(body: str) -> str:
         else:
             sections[-1] += body[at]
     template = "".join(ast.literal_eval(s) for s in _STRING.findall(_uncommented(sections[0])))
-    operands = []
+    operands: list[str] = []
     for section in sections[1:3]:
         section = _uncommented(section)
         for part in split(section, masked(section)):
@@ -273,4 +274,3 @@ TABLE: tuple[tuple[str, Maker], ...] = (
     (r"prefetch\S*|nanosleep\.u32", lambda b, m, a: ""),
 )  # fmt: skip
 """Pattern of an instruction's name -> what is written for it."""
-OPERATORS = {"add": "+", "sub": "-", "mul": "*", "mul.lo": "*", "and": "&", "or": "|", "xor": "^"}

@@ -23,6 +23,7 @@ FOREIGN = (
     (r"\bnvcuda\s*::\s*wmma\b|#\s*include\s*<mma\.h>", "nvcuda::wmma"),
     (r"\bcudaTextureObject_t\b|\btex[123]D\w*\s*<", "textures"),
     (r"\bcudaGraph\w+", "CUDA graphs"),
+    (r"#\s*include\s*<cuda/(?!std/)", "libcu++"),
     (r"#\s*include\s*<(cub|thrust|curand\w*|cublas\w*)[/.]", "CUDA's libraries"),
 )
 """Pattern -> what it stands for; none of them can be emulated."""

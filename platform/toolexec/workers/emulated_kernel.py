@@ -88,7 +88,8 @@ class EmulatedKernel(CKernel):
             return ctypes.c_void_p(self._in_pointers[slot][int(argument.value)])
         if argument.kind == "out":
             return ctypes.c_void_p(self._outputs[slot][int(argument.value)].array.ctypes.data)
-        return NUMBERS[argument.kind](argument.value)
+        made: Any = NUMBERS[argument.kind]
+        return made(argument.value)
 
     def bind(self, slot: int, inputs: Sequence[Array]) -> None:
         """As for any c entry; pointers are kept for launches as data."""

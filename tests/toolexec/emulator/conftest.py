@@ -108,7 +108,8 @@ def emulated(emulator_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         pytest.skip("no g++ on this machine: the emulator needs it")
 
     def build(text: str, *, name: str = "kernel.cu", checked: bool = True, **source: Any) -> Emulated:
-        built = build_library(Source({name: text}, name, **source), folder=emulator_cache, timeout_s=300.0, checked=checked)
+        made = Source({name: text}, name, **source)
+        built = build_library(made, folder=emulator_cache, timeout_s=300.0, checked=checked)
         assert built.ok and built.artifact is not None, built.log
         return Emulated(built.artifact, [name], tmp_path_factory.mktemp("calls"))
 

@@ -25,7 +25,7 @@ bool ordered(const Slot& s, Thread& t) {
   Block& b = *t.block;
   if (s.block == b.serial) {
     if (s.thread == t.now.rank || s.gen < b.gen) return true;
-    return t.known_gen == b.gen && !t.known.empty() && t.known[s.thread] >= s.clock;
+    if (t.known_gen == b.gen && !t.known.empty() && t.known[s.thread] >= s.clock) return true;
   }
   if (s.block < machine.launch->first_serial) return true;
   for (const Knowledge* k : {&t.knows, &b.knows}) {

@@ -16,7 +16,7 @@
 #define __global__
 #define __device__
 #define __host__
-#define __constant__ static
+#define __constant__
 #define __managed__
 #define __shared__
 #define __grid_constant__
