@@ -57,6 +57,8 @@ class SearchConfig(_Section):
     tune_measurements: int = Field(ge=0)
     """Trials for one candidate's tunables; 0 means no tuning."""
     tune_seconds: float = Field(gt=0)
+    schedule_measurements: int = Field(ge=0)
+    """Searched schedules screened for one pipeline, out of ``tune_measurements``; 0 means schedules are left alone."""
 
 
 class LibraryConfig(_Section):

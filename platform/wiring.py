@@ -268,6 +268,7 @@ def roles(config: RunConfig, workspace: Workspace, book: PromptBook | None = Non
     from kernelwright.agents.reflector import SearchReflector
     from kernelwright.memory.recall import RANKED_WHOLE, LibraryRecall
     from kernelwright.promptopt.book import BUDGET_TOKENS, LearnedPrompts
+    from kernelwright.search.pipeline_tuner import PipelineTuner
     from kernelwright.search.schedule_space import PipelineSpace
     from kernelwright.search.tuner import OptunaTuner
 
@@ -281,7 +282,7 @@ def roles(config: RunConfig, workspace: Workspace, book: PromptBook | None = Non
         coder=SearchCoder(space),
         reflector=SearchReflector(),
         recall=LibraryRecall(shelves, evidence(workspace, shelves), unmet=unmet, index=index),
-        tuner=OptunaTuner(),
+        tuner=PipelineTuner(OptunaTuner(), measurements=config.search.schedule_measurements, threads=config.threads),
         space=space,
         executor=executor(config.executor),
         settings=judge_settings(config, workspace),

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelwright import wiring
-from kernelwright.config import load_config
+from kernelwright.config import RunConfig, load_config
 from kernelwright.errors import KernelwrightError
 from kernelwright.search.genomes import GenomeSpace
 from kernelwright.search.lowering import LoweringError, lower_all
@@ -27,14 +27,14 @@ from kernelwright.tasks.kernelbench import KernelBenchLoader, require_kernelbenc
 from kernelwright.workspace import Workspace
 
 
-def imported(row: dict[str, str], root: Path, place: Workspace) -> dict[str, Any]:
+def imported(row: dict[str, str], root: Path, place: Workspace, config: RunConfig) -> dict[str, Any]:
     """One row's result: number of Funcs and genes, or the reason."""
     begun = time.monotonic()
     found: dict[str, Any] = {"key": f"{row['level']}/{row['id']}", "name": row["name"], "family": row["family"]}
     try:
         overrides = json.loads(row["scaled_overrides_tested"] or "{}")
         task = KernelBenchLoader().load(require_kernelbench(found["key"], root), overrides=overrides)
-        pipeline = next(iter(lower_all(wiring.task_facts(place, task, load_config())).values()))
+        pipeline = next(iter(lower_all(wiring.task_facts(place, task, config)).values()))
         space = GenomeSpace(StageTable(pipeline))
         found |= {"funcs": len(pipeline.funcs), "genes": len(pipeline.funcs) * space.genes, "reason": ""}
     except (LoweringError, KernelwrightError) as error:
@@ -64,11 +64,11 @@ def main() -> None:
         rows = [r for r in csv.DictReader(stream) if options.all or r["subset40"] == "yes"]
     lines = options.out.read_text(encoding="utf-8").splitlines() if options.out.exists() else []
     results = {found["key"]: found for found in map(json.loads, lines)}
-    place = Workspace.open(options.out.parent / "coverage-workspace")
+    place, config = Workspace.open(options.out.parent / "coverage-workspace"), load_config()
     for row in rows if not options.report else ():
         key = f"{row['level']}/{row['id']}"
         if key not in results:
-            results[key] = imported(row, options.root, place)
+            results[key] = imported(row, options.root, place, config)
             with options.out.open("a", encoding="utf-8") as stream:
                 stream.write(json.dumps(results[key]) + "\n")
             print(f"{key} {results[key]['seconds']} s", file=sys.stderr, flush=True)
