@@ -187,10 +187,13 @@ def observations(place: Workspace) -> list[Observation]:
 
 def _changed(place: Workspace, shelf: LessonShelf, lesson: Lesson, reason: str, json_: bool) -> None:
     """Write a lesson, and a version of every prompt that showed it or now does."""
+    from kernelwright.promptopt.learning import alone
     from kernelwright.promptopt.versions import follow_all
 
-    file = shelf.save(lesson)
-    made = follow_all(place.prompts, shelf.active, reason=f"{lesson.id}: {reason}")
+    with alone(place.cache):
+        file = shelf.save(lesson)
+        shelf.reload()  # others may have learned since
+        made = follow_all(place.prompts, shelf.active, reason=f"{lesson.id}: {reason}")
     if json_:
         told: dict[str, Any] = {"id": lesson.id, "state": lesson.state.value, "file": str(file)}
         print_json({**told, "versions": [v.id for v in made]})

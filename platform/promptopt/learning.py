@@ -43,7 +43,7 @@ def learn(
     Returns:
         What changed, and the versions that are in use because of it.
     """
-    with _alone(place.cache):
+    with alone(place.cache):
         shelf = LessonShelf(place.lessons)
         tasks = list(_tasks(place.runs)) if proposals else []
         report = upkeep(shelf, seen, proposals=proposals, draws=scored_draws(place.runs), tasks=tasks)
@@ -116,8 +116,12 @@ def _tasks(runs: Path) -> Iterator[Task]:
 
 
 @contextmanager
-def _alone(root: Path) -> Iterator[None]:
-    """One process at a time; a killed one frees the place."""
+def alone(root: Path) -> Iterator[None]:
+    """One process at a time changes lessons; a killed one frees the place.
+
+    Args:
+        root: the workspace's cache, where the lock lies.
+    """
     with disk_errors(root):
         root.mkdir(parents=True, exist_ok=True)
         handle = os.open(root / "lessons.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)

@@ -117,7 +117,8 @@ def prompt_refusals(text: str, *, parent: str, tasks: Sequence[Task] = (), finis
 def copied_from(text: str, task: Task) -> list[str]:
     """What a text copies from a task: its words in a row, or its name."""
     found = []
-    if len(task.name) > 5 and re.search(rf"\b{re.escape(task.name)}\b", text):
+    telling = len(task.name) > 5 and re.search(r"[_\-\d]", task.name)  # "softmax" is a word of the trade
+    if telling and re.search(rf"\b{re.escape(task.name)}\b", text):
         found.append("names it: copies the name")
     words = _WORD.findall(text.lower())
     runs = {tuple(words[i : i + SHARED_WORDS]) for i in range(len(words) - SHARED_WORDS + 1)}
