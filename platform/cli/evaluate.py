@@ -97,7 +97,13 @@ def evaluate(
 
 
 def _for_architecture(candidate: Candidate, architecture: str) -> Candidate:
-    return candidate.model_copy(update={"architecture": architecture}) if architecture else candidate
+    from kernelwright.errors import ConfigError
+
+    if not architecture:
+        return candidate
+    if candidate.language in ("cpp", "halide", "torch"):
+        raise ConfigError(f"--arch is for GPU languages; this candidate is {candidate.language}", hint="leave it out")
+    return candidate.model_copy(update={"architecture": architecture})
 
 
 def _difference(session: EvaluationSession, candidate: Candidate, other: Candidate | None, kind: str) -> str:

@@ -145,13 +145,14 @@ class CompiledSession:
         self.close()
 
     def _evaluate(self, candidate: Candidate, depth: Depth, deadline_s: float | None) -> Evaluation:
-        start = time.monotonic()
-        built, workload = self._build(candidate, deadline_s)
-        build_s = time.monotonic() - start
+        start = looked_at = time.monotonic()
 
         def verdict(status: Status, failure: Failure | None = None, **fields: Any) -> Evaluation:
-            spent = time.monotonic() - start
-            return self._evaluation(candidate, depth, status, failure, build_s=build_s, own_s=spent - build_s, **fields)
+            build_s, own_s = looked_at - start, time.monotonic() - looked_at
+            return self._evaluation(candidate, depth, status, failure, build_s=build_s, own_s=own_s, **fields)
+
+        built, workload = self._build(candidate, deadline_s)
+        looked_at = time.monotonic()
 
         if not built.ok or built.artifact is None:
             first = next((line for line in built.log.splitlines() if line.strip()), "it does not build")
@@ -164,6 +165,7 @@ class CompiledSession:
             known = made.statics(built.artifact, candidate, self.facts)
         except CubinError as error:
             return verdict(Status.COMPILE_ERROR, Failure(check="build", message=str(error)[:300]))
+        looked_at = time.monotonic()  # compilers and disassembler alike are waited for
         if known.problems:
             told = "\n".join(known.problems)[:1400]
             failure = Failure(check="launch", message=known.problems[0][:300], log_tail=told)

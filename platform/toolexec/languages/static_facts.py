@@ -197,7 +197,7 @@ def guess(kernel: KernelFacts) -> str:
     if tensor:
         moved = "bulk copies" if sass.get("bulk_copy") else "async copies" if sass.get("async_copy") else "plain loads"
         return f"guess: tensor cores or what feeds them; {tensor} tensor-core instructions fed by {moved}"
-    memory = {k: n for k, n in sass.items() if k.startswith(("global_load", "global_store"))}
+    memory = {k: n for k, n in sass.items() if k.startswith(("global_", "async_copy", "bulk_copy"))}
     accesses = sum(memory.values())
     narrow = sum(n for k, n in memory.items() if k in ("global_load", "global_store"))
     arithmetic = sum(sass.get(k, 0) for k in ("fp32_fma", "fp32", "fp16", "fp64", "special_function"))
