@@ -24,6 +24,7 @@ from kernelwright.records import (
     Solution,
     Task,
     TaskFacts,
+    Technique,
     Trial,
 )
 
@@ -251,6 +252,18 @@ class Recall(Protocol):
         """What decisions bought on similar tasks, most evidence first."""
         ...
 
+    def techniques(
+        self,
+        task: Task,
+        recalled: Sequence[Recalled],
+        *,
+        languages: Sequence[str],
+        bottleneck: str = "",
+        limit: int = 6,
+    ) -> list[Technique]:
+        """Pages of knowledge that fit the task, what was recalled for it, and the bottleneck; best first."""
+        ...
+
 
 @dataclass(frozen=True)
 class Knowledge:
@@ -266,6 +279,8 @@ class Knowledge:
     profile: Profile | None = None
     recalled: Sequence[Recalled] = ()
     evidence: Sequence[TechniqueEvidence] = ()
+    techniques: Sequence[Technique] = ()
+    """Pages that fit the task, its precedents and the bottleneck, best first; for roles that read."""
     tried: Sequence[Decision] = ()
     languages: Sequence[str] = ()
     round: int = 0

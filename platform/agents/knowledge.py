@@ -10,7 +10,7 @@ from kernelwright.agents.steering import wishes
 from kernelwright.agents.strategies import Standing, parents
 from kernelwright.memory.recall import recorded
 from kernelwright.protocols import Knowledge, Recalled
-from kernelwright.records import Candidate, Environment, Evaluation
+from kernelwright.records import Candidate, Environment, Evaluation, Technique
 from kernelwright.workspace import append_line, now
 
 
@@ -22,6 +22,7 @@ def knowledge_of(context: RunContext, state: RunState) -> Knowledge:
     profile = context.folder.profile(best_id) if best_id else None
     bottleneck = profile.bottleneck if profile is not None else ""
     evidence = context.roles.recall.evidence(family=context.task.family, bottleneck=bottleneck)
+    recalled = _recalled(context, bottleneck)
     return Knowledge(
         task=context.task,
         facts=session.facts,
@@ -30,8 +31,9 @@ def knowledge_of(context: RunContext, state: RunState) -> Knowledge:
         pool=_pool(context, state),
         best_evaluation=context.best_evaluation(best_id) if best_id else None,
         profile=profile,
-        recalled=_recalled(context, bottleneck),
+        recalled=recalled,
         evidence=evidence if config.library.recall else (),
+        techniques=_techniques(context, recalled, bottleneck),
         tried=context.folder.decisions(),
         languages=[language.value for language in config.languages],
         round=state.get("round", 0),
@@ -77,6 +79,14 @@ def _recalled(context: RunContext, bottleneck: str) -> list[Recalled]:
         }
         append_line(context.folder.recalls_file, json.dumps(line, ensure_ascii=False))
     return context.recalled
+
+
+def _techniques(context: RunContext, recalled: list[Recalled], bottleneck: str) -> list[Technique]:
+    """Pages to read, where a model plans: rules read none."""
+    if not context.config.library.recall or context.config.engine_of("planner") == "search":
+        return []
+    languages = [language.value for language in context.config.languages]
+    return context.roles.recall.techniques(context.task, recalled, languages=languages, bottleneck=bottleneck)
 
 
 def _pool(context: RunContext, state: RunState) -> list[Candidate]:

@@ -163,13 +163,22 @@ def tried_text(tried: Sequence[Decision]) -> str:
 
 
 def evidence_text(known: Knowledge) -> str:
-    """Distributions of what techniques bought."""
+    """Distributions of what techniques bought, and pages on those that fit."""
     lines = []
     for e in known.evidence[:SHOWN_EVIDENCE]:
         gain = f"median {e.median_gain:.2f}x" if e.median_gain else "no gain measured"
         spread = f" [{e.low:.2f}, {e.high:.2f}]" if e.low and e.high else ""
         lines.append(f"- {e.technique}: {gain}{spread}, {e.n} measured, {e.failures} failed")
+    if known.techniques:
+        lines.append("Pages of knowledge that fit (nothing of them is measured here):")
+    lines += [f"- {t.id}: {_line(t.what)} When: {_line(t.when)} Risks: {_line(t.risks)}" for t in known.techniques]
     return "\n".join(lines)
+
+
+def _line(markdown: str, *, most: int = 320) -> str:
+    """A section of a page on one line, cut after a word."""
+    text = " ".join(markdown.split())
+    return text if len(text) <= most else text[:most].rsplit(" ", 1)[0] + " ..."
 
 
 def precedents_text(recalled: Sequence[Recalled]) -> str:

@@ -108,12 +108,17 @@ def answer(
     solutions = recall.recall(
         task, facts, languages=languages, bottleneck=bottleneck, exclude_same_task=exclude_same_task, limit=limit
     )
-    related = [r for r in solutions if NO_OPERATOR not in r.reasons][:SIMILAR]
-    families = tuple(dict.fromkeys([task.family, *(r.solution.family for r in related)]))
+    families = similar_families(task, solutions)
     told = evidence.similar(families, bottleneck=bottleneck, languages=languages)
     decisions = [DecisionAnswer(e, families, _precedents(e.technique, solutions)) for e in told[:limit]]
-    techniques = _techniques(pages, task, solutions, families=families, languages=languages, bottleneck=bottleneck)
+    techniques = fitting_pages(pages, task, solutions, families=families, languages=languages, bottleneck=bottleneck)
     return Answers(task, bottleneck, tuple(solutions), tuple(decisions), tuple(techniques[:limit]), exclude_same_task)
+
+
+def similar_families(task: Task, solutions: Sequence[Recalled]) -> tuple[str, ...]:
+    """The families of tasks that count as similar: its own, and those of the nearest solutions."""
+    related = [r for r in solutions if NO_OPERATOR not in r.reasons][:SIMILAR]
+    return tuple(dict.fromkeys([task.family, *(r.solution.family for r in related)]))
 
 
 def _precedents(technique: str, solutions: Sequence[Recalled]) -> tuple[str, ...]:
@@ -121,7 +126,7 @@ def _precedents(technique: str, solutions: Sequence[Recalled]) -> tuple[str, ...
     return tuple(f"{id}#{rung.name}" for id, rung in steps if rung.decision.technique == technique)[:3]
 
 
-def _techniques(
+def fitting_pages(
     pages: Sequence[Technique],
     task: Task,
     solutions: Sequence[Recalled],
@@ -130,7 +135,16 @@ def _techniques(
     languages: Sequence[str],
     bottleneck: str,
 ) -> list[TechniqueAnswer]:
-    """The pages that fit, best first: taken by recalled ladders, for this family, against this bottleneck."""
+    """The pages that fit, best first: taken by recalled ladders, for this family, against this bottleneck.
+
+    Args:
+        pages: all there are.
+        task: what they are sought for.
+        solutions: what was recalled for it, best first.
+        families: of the task and of similar ones.
+        languages: only pages for these; () means any.
+        bottleneck: of the current profile; "" means unknown.
+    """
     taken: dict[str, int] = {}
     for rank, recalled in enumerate(solutions, 1):
         for rung in recalled.solution.rungs:

@@ -118,6 +118,7 @@ class Index:
         owner = self.catalogue.meta("owner") if server else ""
         self.vectors = VectorStore(folder / "chroma", model=model, owner=owner, server=server)
         self._reader: ConceptReader | None = None
+        self._asked: tuple[str, Vectors] | None = None
         remembered = self.catalogue.meta("vectors")
         made_with = f"{model}@{server or 'embedded'}"
         lost = not server and not (folder / "generation").exists()
@@ -219,7 +220,7 @@ class Index:
         """
         wanted = wanted or Wanted()
         asked = frozenset(ops) | frozenset(named_operators(text))
-        vector = self.embedder.embed([text])[0]
+        vector = self._embedded(text)
         about, likely = concepts_of(text), self._likely(text, vector)
         channels = self._channels(text, vector, asked, about | likely.keys(), wanted)
         fused = reciprocal_ranks(channels, {**weights, "concepts": 0.0})
@@ -260,6 +261,12 @@ class Index:
         if self._reader is None:
             self._reader = concept_reader(self.embedder, self.folder / "exemplars.npz")
         return self._reader
+
+    def _embedded(self, text: str) -> Vectors:
+        """A query's vector; the last one is kept, for the same text is asked of solutions and of techniques."""
+        if self._asked is None or self._asked[0] != text:
+            self._asked = (text, self.embedder.embed([text])[0])
+        return self._asked[1]
 
     def _likely(self, text: str, vector: Vectors) -> dict[str, float]:
         """The likeliest concepts -> their shares; all of them less where the reader is unsure."""

@@ -24,7 +24,7 @@ from kernelwright.memory.lexical import Bm25, words
 from kernelwright.memory.library import Library
 from kernelwright.memory.operators import coverage, names, overlap
 from kernelwright.protocols import Recalled, TechniqueEvidence
-from kernelwright.records import ReviewState, Solution, Task, TaskFacts
+from kernelwright.records import ReviewState, Solution, Task, TaskFacts, Technique
 from kernelwright.tasks.derivation import torch_ops as reference_ops
 
 OPS, FAMILY, LEXICAL, BOTTLENECK = 0.5, 0.2, 0.25, 0.05
@@ -93,6 +93,7 @@ class LibraryRecall:
         self._evidence = evidence
         self._states = frozenset(states)
         self._words: tuple[list[Solution], Bm25] | None = None
+        self._pages: list[Technique] | None = None
 
     def recall(
         self,
@@ -134,6 +135,35 @@ class LibraryRecall:
                 broken[solution.id] = judged.broken + (NO_OPERATOR in judged.reasons)
         ranked = sorted(found.values(), key=lambda r: (-r.score, r.solution.id))
         return _fused(ranked, hits, broken, limit=limit) if hits else ranked[:limit]
+
+    def techniques(
+        self,
+        task: Task,
+        recalled: Sequence[Recalled],
+        *,
+        languages: Sequence[str],
+        bottleneck: str = "",
+        limit: int = 6,
+    ) -> list[Technique]:
+        """Pages of knowledge that fit the task, what was recalled for it, and the bottleneck; best first.
+
+        Args:
+            task: what they are sought for.
+            recalled: what :meth:`recall` found for it.
+            languages: only pages for these; () means any.
+            bottleneck: of the current profile; "" means unknown.
+            limit: at most so many.
+        """
+        from kernelwright.memory.answers import fitting_pages, similar_families  # they ask a recall themselves
+        from kernelwright.memory.knowledge_pages import load_techniques
+
+        if self._pages is None:
+            self._pages = load_techniques()[0]
+        families = similar_families(task, recalled)
+        found = fitting_pages(
+            self._pages, task, recalled, families=families, languages=languages, bottleneck=bottleneck
+        )
+        return [answer.technique for answer in found[:limit]]
 
     def evidence(self, *, family: str, bottleneck: str = "", language: str = "") -> list[TechniqueEvidence]:
         """What decisions bought on tasks of this family, most evidence first; "" leaves a condition open."""

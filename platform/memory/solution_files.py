@@ -7,6 +7,7 @@ is ``library.py``), and it runs no code that it reads.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -240,9 +241,11 @@ def load_shelf(root: Path, *, origin: str = "user") -> tuple[list[Solution], lis
 def entry_folders(root: Path) -> list[Path]:
     """The folders on a shelf that should hold a solution, in order of name."""
     try:
-        return sorted(p for p in root.iterdir() if p.is_dir() and not p.name.startswith((".", "_")))
+        with os.scandir(root) as entries:
+            names = sorted(e.name for e in entries if not e.name.startswith((".", "_")) and e.is_dir())
     except OSError:
         return []
+    return [root / name for name in names]
 
 
 def _without_format(data: dict[str, Any], kind: type[Record], file: Path) -> dict[str, Any]:

@@ -73,6 +73,9 @@ class NoRecall:
     def evidence(self, **_: Any) -> list[Any]:
         return []
 
+    def techniques(self, *_: Any, **__: Any) -> list[Any]:
+        return []
+
 
 class NoSpace:
     """Nothing can be scheduled."""

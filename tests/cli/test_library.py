@@ -8,11 +8,15 @@ import pytest
 from fakes.solutions import a_ladder_folder
 from typer.testing import CliRunner
 
+from kernelwright import wiring
 from kernelwright.cli.app import app
+from kernelwright.config import load_config
 from kernelwright.errors import KernelwrightError, LibraryError, UnknownName
 from kernelwright.memory.library import Library
+from kernelwright.memory.solution_files import load_solution
 from kernelwright.records import Ratio
 from kernelwright.report.figures import format_ratio
+from kernelwright.workspace import Workspace
 
 COMMANDS = """list show search recall add verify promote reject retire dedupe diff coverage stale misses reindex export
     import stats""".split()
@@ -89,6 +93,17 @@ def test_a_team_shelf_by_configuration_and_what_it_hides(tmp_path: Path) -> None
     assert (row["origin"], row["family"]) == ("team", "stencil")
     told = data("diff", "cpp-softmax", *option)
     assert (told["left"], told["right"]) == ("cpp-softmax (shipped)", "cpp-softmax (team)")
+
+
+def test_what_a_run_offers_is_compared_with_the_teams_shelf_too(tmp_path: Path) -> None:
+    a_ladder_folder(tmp_path / "team", "box-blur")
+    place = Workspace.open(tmp_path / "workspace")
+    offer = wiring.surroundings(place, lambda event: None).offer
+    solution = load_solution(a_ladder_folder(tmp_path / "found", "my-blur"))
+    config = load_config(overrides=[f"library.team={tmp_path / 'team'}"])
+    assert "near-duplicate" in offer(solution, config) and "box-blur" in offer(solution, config)
+    assert not place.library.exists() or not any(place.library.iterdir())
+    assert offer(solution, load_config()) == "proposed as my-blur"  # without the team's shelf it is new
 
 
 def test_maps_and_counts() -> None:

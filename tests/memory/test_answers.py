@@ -121,3 +121,12 @@ def test_runs_credit_what_they_recalled_and_used(workspace: Workspace) -> None:
     credit = credits(workspace.runs)["box-blur"]
     assert (credit.recalled, credit.used, credit.passed, credit.failed, credit.won) == (4, 3, 2, 1, 2)
     assert credit.best == 1.8
+
+
+def test_a_run_is_given_the_pages_that_fit(workspace: Workspace) -> None:
+    recall = LibraryRecall(Library(user=workspace.library, shipped=None))
+    found = recall.recall(TASK, some_facts(TASK), languages=["cpp"])
+    pages = recall.techniques(TASK, found, languages=["cpp"], bottleneck="memory", limit=4)
+    assert len(pages) == 4 and all(page.what and page.when for page in pages)
+    assert all(not p.applies_to.languages or "cpp" in p.applies_to.languages for p in pages)
+    assert "separable-window" in [page.id for page in recall.techniques(TASK, found, languages=["cpp"], limit=4)]
