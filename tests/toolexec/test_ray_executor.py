@@ -59,6 +59,54 @@ def test_a_host_needs_one_gpu_or_the_kernels_threads() -> None:
     assert needs(JudgeSettings(threads=4)) == {"num_cpus": 4, "num_gpus": 0, "max_restarts": 0, "max_task_retries": 0}
 
 
+INTERRUPTED = """
+import sys, time
+sys.path.insert(0, {tests!r})
+from fakes.records import a_task
+from kernelwright.protocols import JudgeSettings
+from kernelwright.toolexec.executors.ray import RayExecutor
+with RayExecutor("fakes.executors:TextExecutor").open(a_task(), settings=JudgeSettings()) as session:
+    print(session._ray.get(session._host.process.remote()), flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.slow
+def test_nothing_is_left_after_ctrl_c() -> None:
+    """A cluster of the process's own ends with it, hosts and daemons alike.
+
+    It comes before the tests on a cluster of this process: two at once on one machine disturb each other.
+    """
+    pytest.importorskip("ray", reason="needs the extra: pip install 'kernelwright[ray]'")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
+    environment.pop("RAY_ADDRESS", None)  # a cluster of its own, whatever others in this module use
+    code = INTERRUPTED.format(tests=str(TESTS))
+    process = subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    host = int(process.stdout.readline())
+    family = descendants(process.pid)
+    assert host in family and len(family) > 1
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=120)
+    assert all(gone(pid) for pid in family)
+
+
+def descendants(root: int) -> set[int]:
+    """All processes under one, from /proc."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue  # it is gone already
+    found, before = {root}, set()
+    while found != before:
+        before = set(found)
+        found |= {pid for pid, parent in parents.items() if parent in before}
+    return found - {root}
+
+
 # --- on a cluster ------------------------------------------------------------------------------------------------
 
 
@@ -171,48 +219,3 @@ class TestRayExecutor(ExecutorContract):
 
     def make(self) -> RayExecutor:
         return RayExecutor(OPENER)
-
-
-INTERRUPTED = """
-import sys, time
-sys.path.insert(0, {tests!r})
-from fakes.records import a_task
-from kernelwright.protocols import JudgeSettings
-from kernelwright.toolexec.executors.ray import RayExecutor
-with RayExecutor("fakes.executors:TextExecutor").open(a_task(), settings=JudgeSettings()) as session:
-    print(session._ray.get(session._host.process.remote()), flush=True)
-    time.sleep(600)
-"""
-
-
-@pytest.mark.slow
-def test_nothing_is_left_after_ctrl_c() -> None:
-    """A cluster of the process's own ends with it, hosts and daemons alike."""
-    pytest.importorskip("ray", reason="needs the extra: pip install 'kernelwright[ray]'")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
-    environment.pop("RAY_ADDRESS", None)  # a cluster of its own, whatever others in this module use
-    code = INTERRUPTED.format(tests=str(TESTS))
-    process = subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    host = int(process.stdout.readline())
-    family = descendants(process.pid)
-    assert host in family and len(family) > 1
-    process.send_signal(signal.SIGINT)
-    process.wait(timeout=120)
-    assert all(gone(pid) for pid in family)
-
-
-def descendants(root: int) -> set[int]:
-    """All processes under one, from /proc."""
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            except OSError:
-                continue  # it is gone already
-    found, before = {root}, set()
-    while found != before:
-        before = set(found)
-        found |= {pid for pid, parent in parents.items() if parent in before}
-    return found - {root}

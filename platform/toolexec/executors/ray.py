@@ -247,6 +247,7 @@ class RaySession:
 
     def _asked(self, what: str, limit_s: float, ask: Callable[[Any], Any]) -> Any:
         """An answer of the host; one that dies is replaced and the question put again."""
+        why = ""
         for attempt in range(REPLACEMENTS + 1):
             try:
                 if self._host is None:
@@ -255,9 +256,10 @@ class RaySession:
                         self._take(self._host.open.remote(self.task, self._here(self._settings)), "open", self._start_s)
                 return self._take(ask(self._host), what, limit_s)
             except self._ray.exceptions.RayActorError as error:
-                log.warning("the host of %s died (%s), attempt %d", self.task.name, error, attempt + 1)
+                why = " ".join(str(error).split())[:400]
+                log.warning("the host of %s died (%s), attempt %d", self.task.name, why, attempt + 1)
                 self._lost(self._host)
-        raise _Died(what)
+        raise _Died(what, why)
 
     def _take(self, reference: Any, what: str, limit_s: float) -> Any:
         """Wait for an answer, tell its progress, raise its error."""
@@ -324,9 +326,9 @@ class _Hung(JudgeError):
 class _Died(JudgeError):
     """Hosts kept dying over one call."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, why: str) -> None:
         hint = "look at its memory limits and at Ray's logs"
-        super().__init__(f"the host died {REPLACEMENTS + 1} times while doing `{what}`", hint=hint)
+        super().__init__(f"the host died {REPLACEMENTS + 1} times while doing `{what}`: {why}", hint=hint)
 
 
 def error_of(code: str, message: str, hint: str) -> KernelwrightError:
