@@ -12,6 +12,7 @@ import pytest
 from contracts.language import FACTS, LanguageContract
 from fakes import gpu_kernels as gpu
 from fakes.gpu_kernels import ARCHITECTURES, cuda, needs_nvcc, needs_nvdisasm, needs_nvrtc
+from fakes.kernels import small_task
 
 from kernelwright.records import SourceFile
 from kernelwright.toolexec.languages import language, toolchain
@@ -223,3 +224,25 @@ def test_instructions_are_told_apart():
     assert {opcode: kind_of(opcode) for opcode in kinds} == kinds
     widths = {"LDG.E.128": 16, "LDG.E": 4, "LDG.E.U8": 1, "STG.E.64": 8, "LDG.E.U16.CONSTANT": 2}
     assert {opcode: width_of(opcode) for opcode in widths} == widths
+
+
+def test_the_guides_own_kernel_compiles(tmp_path):
+    text = CudaLanguage().guide().partition("```cuda\n")[2].partition("```")[0]
+    built = build(cuda(text, architecture="sm_80"), tmp_path)
+    assert built.ok, built.log
+
+
+@pytest.mark.parametrize("text", [gpu.SUMMED, gpu.HOST], ids=["launches", "host"])
+def test_the_file_that_is_taken_home_holds_the_sources_and_says_what_it_needs(text):
+    exported = CudaLanguage().export(cuda(text), small_task(), FACTS)
+    compile(exported, "kernel.py", "exec")
+    assert "__global__ void" in exported and "class ModelNew(Model)" in exported and "no silent" in exported
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", [gpu.SUMMED, gpu.HOST], ids=["launches", "host"])
+def test_it_is_made_without_a_gpu_and_fails_only_when_called(tmp_path, text):
+    (tmp_path / "kernel.py").write_text(CudaLanguage().export(cuda(text), small_task(), FACTS))
+    code = "import torch, kernel\nmodel = kernel.ModelNew(*kernel.get_init_inputs())\nprint(len(model.state_dict()))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and done.stdout.strip() == "2", done.stderr

@@ -1,9 +1,12 @@
 """Launches as data: what lines mean at stated shapes, and what is refused with which words."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernelwright.toolexec.languages import launch
 from kernelwright.toolexec.languages.launch import Argument, Borders, LaunchError, Refused, parse_plan
 from kernelwright.toolexec.languages.launch_expressions import evaluate
 
@@ -111,3 +114,14 @@ def test_arithmetic_is_pythons(a, b, operator):
     assert evaluate(f"a {operator} b", BORDERS, known) == eval(f"a {operator} b", {}, known)
     assert evaluate("cdiv(a, b)", BORDERS, known) == -(-a // b)
     assert evaluate("max(a, min(b, 7), 0 - a)", BORDERS, known) == max(a, min(b, 7), -a)
+
+
+def test_the_readmes_own_example_is_one():
+    text = (Path(launch.__file__).parent / "README.md").read_text(encoding="utf-8")
+    example = text.partition("```cuda\n")[2].partition("```")[0]
+    plan = parse_plan(example)
+    assert plan.language == "cuda" and plan.architectures == ("sm_80", "sm_90a")
+    borders = Borders(((128, 64), (64, 256)), (), ((128,),), (0.5,))
+    made = plan.bind(borders, {"TILE": 16})
+    assert [(n.kernel, n.grid) for n in made.launches] == [("gemm", (16, 8, 1)), ("finish", (1, 1, 1))]
+    assert made.scratch_bytes == {"partial": 128 * 4 * 4}
