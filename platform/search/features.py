@@ -206,7 +206,7 @@ class _Featuring:
         """[batch] bytes that enter a cache in a run: what a tile touches is loaded once a tile if it fits."""
         if not loads.bytes:
             return np.zeros(self.count)
-        fits = sum(loads.bytes) <= cache
+        fits = np.sum(loads.bytes, axis=0) <= cache
         total = np.zeros(self.count)
         for touched, size, each in zip(loads.bytes, loads.sizes, loads.touched, strict=True):
             traffic = bodies * each
@@ -284,14 +284,14 @@ def _written(
     Sums stay in registers where nothing but unrolled loops lies inside the reduction.
     """
     reducing = (nest.slots >= 3 * dims) & (nest.trips > 1)
-    any_ = reducing.any(axis=1)
+    any_ = np.asarray(reducing.any(axis=1))
     inside = np.cumsum(reducing, axis=1) > 0
     plain = inside & ~reducing & ~nest.unrolled & (nest.trips > 1)
     held = ~plain.any(axis=1)
     turns = np.where(reducing, nest.trips, 1.0).prod(axis=1)
     stores = np.where(any_ & (held | partial), work / turns, work)
     kept = np.where(~reducing & nest.unrolled, nest.trips, 1.0).prod(axis=1)
-    return stores, np.where(any_, kept, 1.0), any_.astype(np.float64)
+    return stores, np.where(any_, kept, 1.0), np.asarray(any_, dtype=np.float64)
 
 
 def _facts(space: GenomeSpace) -> np.ndarray:

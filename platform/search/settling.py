@@ -148,7 +148,8 @@ class _Settling:
         if not consumers:
             genes[at, KIND] = ROOT
             return
-        legal, offsets = [], np.zeros(self.table.funcs, dtype=np.int64)
+        legal: list[np.ndarray] = []
+        offsets = np.zeros(self.table.funcs, dtype=np.int64)
         for c in consumers:
             nest = self.nests[c]
             assert nest is not None

@@ -204,7 +204,8 @@ def _stage(func: Func, *, outputs: set[str]) -> Stage:
     domain = [d for d in (update.domain if update else ()) if d.extent > 1]
     operations = np.zeros((2, len(OPERATION_CLASSES)))
     calls: dict[str, Call] = {}
-    for number, definition in enumerate((func, *func.updates)):
+    definitions: list[Func | FuncUpdate] = [func, *func.updates]
+    for number, definition in enumerate(definitions):
         for part in _value_parts(definition):
             _count(part, operations[0 if number == main else 1], calls, func.name, main=number == main)
     return Stage(

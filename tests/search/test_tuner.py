@@ -93,7 +93,7 @@ def test_a_large_space_gives_up_its_summit_within_the_budget() -> None:
 def test_no_point_is_screened_twice() -> None:
     tuning = Tuning(candidate(tunable("A"), tunable("B")), lambda v: 1.0, measurements=63)
     assert len(set(tuning.points)) == len(tuning.points) == 63
-    assert {t.sampler for t in tuning.trials} == {"default", "neighbour", "tpe"}
+    assert {t.sampler for t in tuning.trials} == {"default", "neighbour", "tpe", "genetic"}
 
 
 def test_the_same_seed_takes_the_same_way() -> None:
@@ -183,3 +183,16 @@ def test_optuna_is_quiet() -> None:
         capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
     assert done.stdout == done.stderr == ""
+
+
+def test_some_points_are_bred_from_the_fastest() -> None:
+    """In a large space; children hold their parents' values but for one drawn anew."""
+    tuning = Tuning(
+        candidate(*[tunable(n, tuple(range(8)), 0) for n in "ABC"]), lambda v: 1.0 + v["A"] + v["B"], measurements=40
+    )
+    samplers = [t.sampler for t in tuning.trials]
+    assert {"default", "neighbour", "tpe", "genetic"} == set(samplers)
+    place = samplers.index("genetic")
+    before = [t.values for t in tuning.trials[:place]]
+    child = tuning.trials[place].values
+    assert sum(child[n] not in {b[n] for b in before} for n in "ABC") <= 1
