@@ -13,6 +13,7 @@ import logging
 import os
 import secrets
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -82,12 +83,15 @@ def read_records(path: Path, kind: type[R]) -> list[R]:
     Raises:
         WorkspaceError: a line is of a newer format.
     """
-    found: list[R] = []
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        return _parsed(path, path.read_text(encoding="utf-8", errors="replace"), kind)
     except FileNotFoundError:
-        return found
-    for number, line in enumerate(lines, 1):
+        return []
+
+
+def _parsed(path: Path, text: str, kind: type[R]) -> list[R]:
+    found: list[R] = []
+    for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
         try:
@@ -97,6 +101,33 @@ def read_records(path: Path, kind: type[R]) -> list[R]:
                 raise WorkspaceError(f"{path}:{number}: {error}") from None
             log.warning("%s:%d: skipped an unreadable line", path, number)
     return found
+
+
+class GrowingFiles:
+    """Records of append-only files, of which only what was appended since is read again. Safe to share by threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._read: dict[Path, tuple[int, list[Any]]] = {}
+
+    def records(self, path: Path, kind: type[R]) -> list[R]:
+        """As :func:`read_records`; a half-written last line is read once it is whole."""
+        with self._lock:
+            offset, known = self._read.get(path, (0, []))
+            try:
+                size = path.stat().st_size
+                if size < offset:
+                    offset, known = 0, []
+                if size > offset:
+                    with path.open("rb") as stream:
+                        stream.seek(offset)
+                        data = stream.read()
+                    whole = data[: data.rfind(b"\n") + 1]
+                    known = [*known, *_parsed(path, whole.decode("utf-8", "replace"), kind)]
+                    self._read[path] = (offset + len(whole), known)
+            except FileNotFoundError:
+                return []
+            return list(known)
 
 
 class RunFolder:
@@ -121,6 +152,8 @@ class RunFolder:
         self.report_md = root / "report.md"
         self.best = root / "best"
         self.lock_file = root / "run.lock"
+        self._growing = GrowingFiles()
+        self._candidates: dict[str, Candidate] = {}
 
     @property
     def run_id(self) -> str:
@@ -167,12 +200,16 @@ class RunFolder:
         Raises:
             UnknownName: the run has no such candidate; an unambiguous prefix is enough.
         """
+        if candidate_id in self._candidates:
+            return self._candidates[candidate_id]
         names = self.candidate_ids()
         match = [n for n in names if n == candidate_id] or [n for n in names if n.startswith(candidate_id)]
         if len(match) != 1:
             raise UnknownName("candidate", candidate_id, names)
         with disk_errors(self.root):
-            return Candidate.load(self.candidate_folder(match[0]) / "candidate.json")
+            found = Candidate.load(self.candidate_folder(match[0]) / "candidate.json")
+        self._candidates[match[0]] = found  # its id is a hash of its content: it never changes
+        return found
 
     def candidate_ids(self) -> list[str]:
         """Ids of all stored candidates."""
@@ -187,11 +224,11 @@ class RunFolder:
 
     def evaluations(self, candidate_id: str) -> list[Evaluation]:
         """All judgements of a candidate, oldest first."""
-        return read_records(self.evaluations_file(candidate_id), Evaluation)
+        return self._growing.records(self.evaluations_file(candidate_id), Evaluation)
 
     def screens(self, base_id: str) -> list[Evaluation]:
         """All screens made while tuning ``base_id``."""
-        return read_records(self.screens_file(base_id), Evaluation)
+        return self._growing.records(self.screens_file(base_id), Evaluation)
 
     def add_decision(self, decision: Decision) -> None:
         """Append a decision; a later line with the same id replaces an earlier one."""
@@ -200,7 +237,7 @@ class RunFolder:
     def decisions(self) -> list[Decision]:
         """The latest form of every decision, in order of first appearance."""
         latest: dict[str, Decision] = {}
-        for decision in read_records(self.decisions_file, Decision):
+        for decision in self._growing.records(self.decisions_file, Decision):
             latest[decision.id] = decision
         return list(latest.values())
 
@@ -210,7 +247,7 @@ class RunFolder:
 
     def trials(self) -> list[Trial]:
         """All screened points."""
-        return read_records(self.trials_file, Trial)
+        return self._growing.records(self.trials_file, Trial)
 
     def add_event(self, event: RunEvent) -> None:
         """Append to the run's story."""

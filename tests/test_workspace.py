@@ -106,3 +106,20 @@ def test_runs_are_found_by_part_and_last(tmp_path):
     assert workspace.run("last").run_id in names
     with pytest.raises(UnknownName, match="unknown run 'nothing'"):
         workspace.run("nothing")
+
+
+def test_growing_files_are_read_on_from_where_they_were(tmp_path):
+    folder, other = RunFolder(tmp_path), RunFolder(tmp_path)
+    folder.add_decision(a_decision("one"))
+    assert [d.technique for d in folder.decisions()] == ["one"]
+    other.add_decision(a_decision("two"))
+    with folder.decisions_file.open("a") as stream:
+        stream.write('{"format": "kernelwright/decis')  # a killed writer
+    assert [d.technique for d in folder.decisions()] == ["one", "two"]
+    other.add_decision(a_decision("three"))
+    changed = folder.decisions()[0].model_copy(update={"verdict": "failed"})
+    other.add_decision(changed)
+    assert [(d.technique, d.verdict) for d in folder.decisions()] == [("one", "failed"), ("two", ""), ("three", "")]
+    assert folder.decisions() == RunFolder(tmp_path).decisions()
+    folder.decisions_file.write_text(a_decision("four").to_line() + "\n")  # shorter: read anew
+    assert [d.technique for d in folder.decisions()] == ["four"]
