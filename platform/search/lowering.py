@@ -309,14 +309,17 @@ def lower(facts: WorkloadFacts) -> Pipeline:
     for table in TABLES:
         importlib.import_module(f"kernelwright.search.lowering_{table}")
     if not facts.operations:
-        raise LoweringError(f"the reference could not be exported: {facts.export_error or 'no operators recorded'}")
+        reason = facts.export_error or "no operators recorded"
+        raise LoweringError(f"the reference could not be exported (control flow or shapes by data?): {reason}")
     for argument in facts.arguments:
         if argument.kind in ("input", "output") and argument.dtype not in SUPPORTED_DTYPES:
             raise LoweringError(
-                f"{argument.kind} {argument.name!r} is {argument.dtype}; pipelines hold {SUPPORTED_DTYPES}"
+                f"{argument.kind} {argument.name!r} is {argument.dtype}; pipelines hold {', '.join(SUPPORTED_DTYPES)}: "
+                "use a torch or cpp candidate, or convert at the border of the kernel"
             )
         if argument.kind == "input" and 0 in argument.shape:
-            raise LoweringError(f"input {argument.name!r} has no elements")
+            shape = " x ".join(map(str, argument.shape))
+            raise LoweringError(f"input {argument.name!r} has no elements [{shape}]: there is nothing to make faster")
     lowering = Lowering(facts)
     for operation in facts.operations:
         lowering.run(operation)

@@ -264,6 +264,9 @@ def test_the_table_knows_the_core_operators():
         (lambda a: a.sort()[0], draw(3, 5), "aten.sort"),
         (lambda a: a * 2, draw(3, 5).bfloat16(), "bfloat16"),
         (lambda a: torch.fft.rfft(a).abs(), draw(3, 5), "aten."),
+        (lambda a: a.abs(), draw(3, 5).to(torch.complex64), "complex64; .* use a torch or cpp candidate"),
+        (lambda a: a * 2, draw(0, 5), r"no elements \[0 x 5\]"),
+        (lambda a: a * 2 if a.sum() > 0 else a, draw(3, 5), "control flow"),
     ],
 )
 def test_what_cannot_be_expressed_is_named(function, argument, named):
