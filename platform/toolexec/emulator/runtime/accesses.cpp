@@ -25,7 +25,8 @@ const char* verb(bool write) { return write ? "writes" : "reads"; }
   std::string place = place_of(first, shared);
   if (state[i] & PENDING)
     fault("pending copy", here(*machine.thread) + format(" %s ", verb(write)) + place + " at " + at_call(pc) + ", where a cp.async is under way that nobody has waited for");
-  fault("uninitialised", here(*machine.thread) + " reads " + place + " at " + at_call(pc) + ", which nothing has written");
+  fault("uninitialised", here(*machine.thread) + " reads " + place + " at " + at_call(pc) + ", which nothing has written so far" +
+                              (shared ? "; is a barrier missing before it?" : ""));
 }
 
 void check(uintptr_t base, uint8_t* states, Cell* cells, uintptr_t a, size_t bytes, bool write, Atomic atomic, uint32_t pc) {
