@@ -15,6 +15,7 @@ from typing import Protocol
 
 from kernelwright.agents.llm.ledger import read_calls
 from kernelwright.agents.llm.prompt_book import PromptUsed, SeedPrompts
+from kernelwright.errors import UserError
 from kernelwright.promptopt.trials import COST_WEIGHT, FAILED, LARGEST, TrialRequest, TrialResult
 from kernelwright.protocols import Knowledge
 from kernelwright.records import Decision, RunSummary, content_hash
@@ -23,6 +24,7 @@ from kernelwright.workspace import RunFolder, Workspace
 log = logging.getLogger(__name__)
 
 FEEDBACK_CHARACTERS = 1500
+GO_ON = "the same command goes on with it; what was paid for is kept"
 
 
 class FixedPrompts:
@@ -59,6 +61,8 @@ class RunTrials:
         place = Workspace.open(self._folder(request))
         seed = int(content_hash(request.repetition, length=6), 16)
         summary = self.start(place, request.task, FixedPrompts(self.role, request.prompt), seed)
+        if summary.state != "finished":
+            raise UserError(f"a trial on {request.task} was {summary.state} ({summary.reason})", hint=GO_ON)
         return result_of(summary, place.run(summary.run_id))
 
     def recorded(self, request: TrialRequest) -> TrialResult | None:

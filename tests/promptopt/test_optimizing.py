@@ -143,3 +143,20 @@ def test_a_run_that_found_nothing_scores_worse_than_any_that_is_right(tmp_path: 
     request = TrialRequest("some prompt", "scan/0")
     assert trials.recorded(request) is None
     assert trials.run(request) == trials.recorded(request)
+
+
+def test_a_trial_that_was_stopped_has_no_score(tmp_path: Path) -> None:
+    """Ctrl-C during a trial says nothing about a prompt: it is gone on with, not counted as a failure."""
+
+    def stopped(place: Workspace, task: str, book: FixedPrompts, seed: int) -> RunSummary:
+        folder = place.new_run("any")
+        summary = RunSummary(
+            run_id=folder.run_id, task_name="any", task_id="t", engine="llm", state="stopped", reason="interrupted"
+        )
+        folder.save(summary, folder.summary_file)
+        return summary
+
+    journal = Journal(RunTrials(tmp_path / "o", "coder", stopped), Limits(), file=tmp_path / "j.jsonl")
+    with pytest.raises(UserError, match="interrupted"):
+        journal.trial(TrialRequest("some prompt", "scan/0"))
+    assert journal.spent.trials == 0 and not (tmp_path / "j.jsonl").exists()
