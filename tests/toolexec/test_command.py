@@ -59,6 +59,7 @@ def test_nothing_of_the_agents_or_the_library_is_let_through():
     assert not {"yaml", "pyyaml", "chromadb", "langgraph", "optuna", "halide", "typer"} & brought_by(ALLOWED)
 
 
+@pytest.mark.slow
 @needs_nvrtc
 def test_kernels_are_compiled_with_nothing_else_installed(tmp_path: Path):
     (tmp_path / "task.py").write_text(REFERENCE)
@@ -83,6 +84,6 @@ def test_a_record_and_a_candidate_are_judged_on_the_cpu(tmp_path: Path):
     assert (verdict["status"], verdict["level"]) == ("PASSED", "measured")
 
 
-def test_a_users_mistake_is_one_line(tmp_path: Path):
+def test_it_starts_there_and_a_users_mistake_is_one_line(tmp_path: Path):
     done = judge(tmp_path / "none.py", tmp_path / "none.cu", "--device", "none")
     assert done.returncode == 2 and done.stderr.startswith("error: ") and "Traceback" not in done.stderr
