@@ -51,6 +51,7 @@ __global__ __launch_bounds__(128) void attend(const __grid_constant__ Globals g)
   Tile& v = shared.allocate<Tile>();
   __shared__ semaphore arrived;
   if (threadIdx.x == 0) init_semaphore(arrived, 0, 1);
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // TMA shall see the semaphores as they are now
   __syncthreads();
   const int batch = blockIdx.z, head = blockIdx.y, at = blockIdx.x;
   rt_fl<16, 64> scores, output;

@@ -60,6 +60,7 @@ __global__ __launch_bounds__(384) void attend(const __grid_constant__ Globals g)
       init_semaphore(empty[s], 2, 0);  // two consumers let go
     }
   }
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // TMA shall see the semaphores as they are now
   __syncthreads();
   const int batch = blockIdx.z, head = blockIdx.y, tiles = g.k.rows() / 64, group = warpgroup::groupid();
   if (group == 2) {

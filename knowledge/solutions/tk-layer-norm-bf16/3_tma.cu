@@ -38,6 +38,7 @@ __global__ __launch_bounds__(128) void layer_norm(const __grid_constant__ Global
   sv_bf<D>(&rows)[4][2] = shared.template allocate<sv_bf<D>, 4, 2>();
   __shared__ semaphore arrived[4][2];
   if (threadIdx.x < 8) init_semaphore(arrived[threadIdx.x / 2][threadIdx.x % 2], 0, 1);
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // TMA shall see the semaphores as they are now
   __syncthreads();
   const int me = warpid(), stride = gridDim.x * 4;
   rv_bf<D> weight, bias;

@@ -27,6 +27,7 @@ __global__ __launch_bounds__(128) void matmul(const __grid_constant__ Globals g)
   TileB& b = shared.allocate<TileB>();
   __shared__ semaphore arrived;
   if (threadIdx.x == 0) init_semaphore(arrived, 0, 1);
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // TMA shall see the semaphores as they are now
   __syncthreads();
   const int row = blockIdx.y, col = blockIdx.x;
   rt_fl<16, 128> sum;  // of each of the four warps: 64 x 128 together

@@ -37,6 +37,7 @@ __global__ __launch_bounds__(384) void matmul(const __grid_constant__ Globals g)
       init_semaphore(full[s], 0, 1);   // one thread expects the bytes
       init_semaphore(empty[s], 2, 0);  // two consumers let go
     }
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // TMA shall see the semaphores as they are now
   __syncthreads();
   const int steps = g.a.cols() / 64, group = warpgroup::groupid();
   if (group == 2) {

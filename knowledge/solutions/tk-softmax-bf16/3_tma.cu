@@ -27,6 +27,7 @@ __global__ __launch_bounds__(128, 2) void softmax(const __grid_constant__ Global
   Tile<C>(&tiles)[4][2] = shared.template allocate<Tile<C>, 4, 2>();
   __shared__ semaphore arrived[4][2];
   if (threadIdx.x < 8) init_semaphore(arrived[threadIdx.x / 2][threadIdx.x % 2], 0, 1);
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // TMA shall see the semaphores as they are now
   __syncthreads();
   const int me = warpid(), all = g.x.rows() / 16, stride = gridDim.x * 4;
   auto start = [&](int row, int half) {  // one lane asks; row is counted in tiles of 16
