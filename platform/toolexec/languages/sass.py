@@ -91,7 +91,7 @@ class Code:
         """Floating-point operations (fp32 and mma.sync, the latter shared by 32 threads); None with loops or wgmma."""
         if self.has_loop or any(kind_of(o) in ("tensor_wgmma", "tensor_tcgen05") for o in self.opcodes):
             return None
-        return sum(_flops(o) for o in self.opcodes)
+        return sum(flops_of(o) for o in self.opcodes)
 
     @property
     def opcodes(self) -> list[str]:
@@ -116,11 +116,11 @@ def width_of(opcode: str) -> int:
     return next((WIDTHS[f".{part}"] for part in reversed(parts) if f".{part}" in WIDTHS), 4)
 
 
-def _flops(opcode: str) -> int:
-    if match := re.match(r"[HIQBO]?MMA\.(?:SP\.)?(\d+)", opcode):
-        digits = match[1]  # e.g. 16816: m16 n8 k16, 1688: m16 n8 k8
-        m, n, k = 16, 8, int(digits[3:] or 8)
-        return 2 * m * n * k // 32
+def flops_of(opcode: str) -> int:
+    """Operations of an arithmetic instruction for a thread; mma.sync's are shared by the 32 of a warp."""
+    if match := re.match(r"[HIQBOD]MMA\.(?:SP\.)?(16|8)8(\d+)", opcode):
+        m, k = int(match[1]), int(match[2])  # e.g. 16816: m16 n8 k16; 884: m8 n8 k4
+        return 2 * m * 8 * k // 32
     kind = kind_of(opcode)
     packed = 2 if "2" in opcode.split(".")[0] else 1
     return {"fp32_fma": 2 * packed, "fp32": packed if opcode.startswith(("FADD", "FMUL")) else 0}.get(kind or "", 0)

@@ -19,7 +19,7 @@ from kernelwright.toolexec.languages import language, toolchain
 from kernelwright.toolexec.languages.cubin import CubinError, read_cubin, read_cubin_file
 from kernelwright.toolexec.languages.cuda import CudaLanguage
 from kernelwright.toolexec.languages.gpu_messages import ptxas_words
-from kernelwright.toolexec.languages.sass import kind_of, width_of
+from kernelwright.toolexec.languages.sass import flops_of, kind_of, width_of
 
 pytestmark = needs_nvrtc
 
@@ -224,6 +224,11 @@ def test_instructions_are_told_apart():
     assert {opcode: kind_of(opcode) for opcode in kinds} == kinds
     widths = {"LDG.E.128": 16, "LDG.E": 4, "LDG.E.U8": 1, "STG.E.64": 8, "LDG.E.U16.CONSTANT": 2}
     assert {opcode: width_of(opcode) for opcode in widths} == widths
+    work = {
+        "FFMA": 2, "FADD.FTZ": 1, "FFMA2": 4, "HMMA.16816.F32.BF16": 128, "HMMA.1688.F32.TF32": 64, "DMMA.884": 16,
+        "IMMA.16832.S8.S8": 256, "MOV": 0, "FSETP.GT": 0,
+    }  # fmt: skip
+    assert {opcode: flops_of(opcode) for opcode in work} == work
 
 
 def test_the_guides_own_kernel_compiles(tmp_path):
