@@ -41,8 +41,14 @@ def ladder(solution: str) -> list[dict]:
     return yaml.safe_load((SOLUTIONS / solution / "decisions.yaml").read_text(encoding="utf-8"))["rungs"]
 
 
-def compile_rung(solution: str, source: str, folder: Path) -> str:
-    """One rung, host code and all, with the flags of its first lines; its cubin stays in ``folder``.
+def compile_rung(solution: str, source: str, folder: Path, *, host: bool) -> str:
+    """One rung with the flags of its first lines; its cubin stays in ``folder``.
+
+    Args:
+        solution: the folder's name.
+        source: the rung's entry file.
+        folder: where to, empty.
+        host: compile its host code as well, which takes twice as long.
 
     Returns:
         What ptxas says.
@@ -55,8 +61,10 @@ def compile_rung(solution: str, source: str, folder: Path) -> str:
         flags = [*KITTENS, f"-I{root}/include", f"-I{root}/prototype"]
     else:
         flags = [*CUTE, f"-I{need('cutlass').path}"]
-    command = [str(need("nvcc").path), *flags, f"-I{HEADER_FOLDER}", "-Xptxas=-v", "--keep", "--keep-dir", str(folder)]
-    command += ["-c", str(SOLUTIONS / solution / source), "-o", str(folder / "rung.o")]
+    whole = ["-c", "--keep", "--keep-dir", str(folder), "-o", str(folder / "rung.o")]
+    shape = whole if host else ["-cubin", "-o", str(folder / "rung.cubin")]
+    command = [str(need("nvcc").path), *flags, f"-I{HEADER_FOLDER}", "-Xptxas=-v", *shape]
+    command.append(str(SOLUTIONS / solution / source))
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[:4000]
     return done.stderr
