@@ -43,7 +43,7 @@ def test_two_hundred_rounds(tmp_path, monkeypatch):
     assert summary.rounds == ROUNDS
     per_round_ms = (memory[-1][0] - memory[19][0]) / (ROUNDS - 20) * 1000
     late_ms = (memory[-1][0] - memory[-21][0]) / 20 * 1000
-    print(f"processor time a round, the scripted server's included: {per_round_ms:.0f} ms (last twenty {late_ms:.0f} ms)")
+    print(f"processor time a round with the server: {per_round_ms:.0f} ms (last twenty {late_ms:.0f} ms)")
     print(f"checkpoint {sizes[-1] / 1e6:.2f} MB, ", end="")
     print(f"memory {memory[19][1]:.0f} MiB after 20 rounds, {memory[-1][1]:.0f} MiB after {ROUNDS}")
     assert max(sizes) < 20e6
