@@ -44,6 +44,7 @@ def time_schedule(
     threads: int = 1,
     timeout_s: float = 30.0,
     memory_gib: float = 8.0,
+    autoscheduler: str = "",
 ) -> Timed:
     """Compile and time a schedule in a child.
 
@@ -53,12 +54,14 @@ def time_schedule(
         threads: threads the kernel may use.
         timeout_s: wall time of the child, compilation included.
         memory_gib: its address space.
+        autoscheduler: ``Adams2019`` or another of Halide's own, instead of the Directives.
     """
     job = {
         "pipeline": dict(pipeline),
         "directives": [dict(d) for d in directives],
         "threads": threads,
         "memory_bytes": int(memory_gib * GIB),
+        "autoscheduler": autoscheduler,
     }
     command = [sys.executable, "-P", "-m", "kernelwright.toolexec.languages.halide_timing"]
     environment = {**os.environ, "HL_NUM_THREADS": str(threads)}
@@ -90,7 +93,10 @@ def measure_job(job: Mapping[str, Any]) -> Timed:
 
     begun = time.perf_counter()
     try:
-        compiled = halide_emit.compile_pipeline(job["pipeline"], job["directives"], {}, threads=job["threads"])
+        if job.get("autoscheduler"):
+            compiled = autoscheduled(job)
+        else:
+            compiled = halide_emit.compile_pipeline(job["pipeline"], job["directives"], {}, threads=job["threads"])
     except (ValueError, hl.HalideError) as error:
         return Timed(None, "COMPILE_ERROR", str(error).strip()[:600])
     compile_s = time.perf_counter() - begun
@@ -106,6 +112,33 @@ def measure_job(job: Mapping[str, Any]) -> Timed:
         return Timed(_fastest_ns(lambda: compiled.run(*buffers)), "PASSED", "", compile_s)
     except hl.HalideError as error:
         return Timed(None, "RUNTIME_ERROR", str(error).strip()[:600], compile_s)
+
+
+def autoscheduled(job: Mapping[str, Any]) -> Any:
+    """A job's pipeline compiled under one of Halide's own autoschedulers, for comparison."""
+    from pathlib import Path
+
+    import halide as hl
+
+    from kernelwright.toolexec.languages import halide_emit
+
+    name, pipeline = job["autoscheduler"], job["pipeline"]
+    libraries = {f.stem: f for f in Path(hl.__file__).parent.rglob("libautoschedule_*.so")}
+    if f"libautoschedule_{name.lower()}" not in libraries:
+        raise ValueError(f"no autoscheduler {name!r}; there are {', '.join(sorted(libraries))}")
+    hl.load_plugin(str(libraries[f"libautoschedule_{name.lower()}"]))
+    flat = halide_emit.flat_buffers(pipeline)
+    shapes = halide_emit.buffer_shapes(pipeline, flat)
+    emitted = halide_emit.Emitted(pipeline, flat)
+    for buffer, param in emitted.params.items():
+        param.set_estimates([(0, extent) for extent in reversed(shapes[buffer])])
+    for output, func in zip(pipeline["outputs"], emitted.outputs, strict=True):
+        func.set_estimates([(0, extent) for extent in reversed(shapes[output])])
+    target = hl.get_jit_target_from_environment()
+    whole = hl.Pipeline(emitted.outputs)
+    whole.apply_autoscheduler(target, hl.AutoschedulerParams(name, {"parallelism": str(job["threads"])}))
+    run = whole.compile_to_callable(list(emitted.params.values()), target)
+    return halide_emit.Compiled(run, pipeline, [], shapes)
 
 
 def _fastest_ns(call: Any) -> float:

@@ -1,5 +1,7 @@
 """Timing a schedule in a bounded child: a time, or a status that says why there is none."""
 
+import pytest
+
 from kernelwright.toolexec.languages.halide_timing import time_schedule
 
 PIPELINE = {
@@ -39,3 +41,13 @@ def test_time_is_bounded():
 def test_memory_is_bounded():
     timed = time_schedule(PIPELINE, [], memory_gib=0.05)
     assert timed.ns is None and timed.status == "RUNTIME_ERROR"
+
+
+def test_an_unknown_autoscheduler_is_told_with_those_that_exist():
+    timed = time_schedule(PIPELINE, [], autoscheduler="Nobody2000")
+    assert timed.status == "COMPILE_ERROR" and "adams2019" in timed.detail
+
+
+@pytest.mark.slow
+def test_halides_own_autoscheduler_is_timed():
+    assert time_schedule(PIPELINE, [], autoscheduler="Adams2019").status == "PASSED"
