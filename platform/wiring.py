@@ -140,7 +140,7 @@ def verify_solution(
     workspace: Workspace, solution: Solution, task: Task, config: RunConfig, *, depth: Depth
 ) -> LadderReport:
     """Measure a ladder again through the one judge, adapted to the task as a run would adapt it."""
-    from kernelwright.agents.adaptation import adapt, bind
+    from kernelwright.agents.adaptation import Binding, adapt, bind
     from kernelwright.memory.measuring import verify
     from kernelwright.search.schedule_space import PipelineSpace
 
@@ -150,11 +150,11 @@ def verify_solution(
         sessions.append(open_session(workspace, task, config))
         return sessions[-1]
 
-    def candidate_of(rung: Rung) -> Candidate | None:
+    def candidate_of(rung: Rung) -> Candidate | str | None:
         facts = sessions[-1].facts
         if solution.entry is not Entry.PIPELINE:
-            binding = bind(solution, facts)
-            return adapt(rung, binding) if binding.fits else None
+            binding = bind(solution, facts) if solution.applies else Binding(True)  # nothing stated: the judge says
+            return adapt(rung, binding) if binding.fits else binding.why_not
         space = PipelineSpace()
         start = space.start(facts)
         return space.apply(start, rung.decision.directives) if start is not None else None

@@ -139,9 +139,14 @@ def _learned(embedder: Embedder, file: Path, made_of: str) -> ConceptReader:
     return reader
 
 
-@lru_cache(maxsize=2)
+_EMBEDDED: dict[str, Vectors] = {}
+"""Embedder's name -> the sentences' vectors, made once a process."""
+
+
 def _embedded(embedder: Embedder) -> Vectors:
-    return embedder.embed([text for _, text in sentences()])
+    if embedder.name not in _EMBEDDED:
+        _EMBEDDED[embedder.name] = embedder.embed([text for _, text in sentences()])
+    return _EMBEDDED[embedder.name]
 
 
 def learn(pairs: tuple[tuple[str, str], ...], vectors: Vectors) -> ConceptReader:

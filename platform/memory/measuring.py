@@ -43,7 +43,9 @@ class RungReport:
     differs: tuple[str, ...] = ()
     """Stated numbers that were not reproduced, in words."""
     unchecked: str = ""
-    """Why stated numbers were not compared; "" when they were, or when there are none."""
+    """Why nothing was compared: another machine, or nothing stated; "" when it was."""
+    why_not: str = ""
+    """Why no candidate could be made of the rung for this task; "" where one was, or where nobody knows."""
 
     @property
     def passed(self) -> bool:
@@ -88,7 +90,7 @@ def verify(
     open_session: Callable[[Task], EvaluationSession],
     *,
     depth: Depth = Depth.FULL,
-    candidate_of: Callable[[Rung], Candidate | None] | None = None,
+    candidate_of: Callable[[Rung], Candidate | str | None] | None = None,
     noise: Noise | None = None,
 ) -> LadderReport:
     """Judge and time every rung of a ladder, each against the best baseline and against the rung before it.
@@ -98,8 +100,8 @@ def verify(
         task: what it is measured on.
         open_session: opens the judge with the task; the session is closed here.
         depth: how thoroughly.
-        candidate_of: makes the candidate of a rung for this task (binding macros, applying a recipe), or None where
-            it cannot be made. Left out, the rung's own candidate is judged.
+        candidate_of: makes the candidate of a rung for this task (binding macros, applying a recipe), or says why it
+            cannot be made; None where nobody knows. Left out, the rung's own candidate is judged.
         noise: how much the stated intervals are widened; None means the default.
 
     Raises:
@@ -116,10 +118,11 @@ def verify(
     with closing(open_session(task)) as session:
         before: tuple[Rung, Candidate] | None = None
         for position, rung in enumerate(solution.rungs):
-            candidate = make(rung)
+            made = make(rung)
+            candidate, why_not = (made, "") if isinstance(made, Candidate) else (None, made or "")
             evaluation = session.evaluate(candidate, depth=depth) if candidate is not None else None
             if candidate is None or evaluation is None or not evaluation.passed:
-                reports.append(RungReport(_name(rung), evaluation, None))
+                reports.append(RungReport(_name(rung), evaluation, None, why_not=why_not))
                 before = None
                 continue
             gain = evaluation.speedup if position == 0 else _over(session, candidate, before, depth=depth)
@@ -161,7 +164,7 @@ def _compared(rung: Rung, evaluation: Evaluation, gain: Ratio | None, noise: Noi
     """The report of a rung that passed, with what contradicts its file."""
     name, there, here = _name(rung), rung.environment, evaluation.environment
     if not rung.latency_us or there is None:
-        return RungReport(name, evaluation, gain)
+        return RungReport(name, evaluation, gain, unchecked="nothing was stated to compare with")
     if _machine(there) != _machine(here):
         why = f"measured on {_told(there)}, this is {_told(here)}"
         return RungReport(name, evaluation, gain, unchecked=why)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from kernelwright.memory.measuring import LadderReport
+from kernelwright.memory.measuring import LadderReport, RungReport
 from kernelwright.records import Depth, Environment, Record
 from kernelwright.workspace import append_line, now, read_records
 
@@ -32,19 +32,13 @@ class Verification(Record):
     reproduced: bool
     """Every rung passed and nothing stated was contradicted."""
     rungs: dict[str, str]
-    """Rung -> ``reproduced``, ``measured``, or what differs or failed."""
+    """Rung -> ``reproduced`` or ``measured`` with its gain over the rung before (of the first, over the best baseline),
+    or what differs or failed."""
 
 
 def note_verification(file: Path, report: LadderReport, *, origin: str, candidate: str) -> Verification:
     """Append what a verification gave."""
-    rungs = {}
-    for rung in report.rungs:
-        failure = rung.evaluation.failure if rung.evaluation is not None else None
-        if not rung.passed:
-            rungs[rung.name] = failure.message if failure is not None else "no candidate could be made of it here"
-        else:
-            fine = f"measured; {rung.unchecked}" if rung.unchecked else "reproduced"
-            rungs[rung.name] = "; ".join(rung.differs) or fine
+    rungs = {rung.name: _told(rung) for rung in report.rungs}
     told = Verification(
         id=report.solution_id,
         origin=origin,
@@ -58,6 +52,17 @@ def note_verification(file: Path, report: LadderReport, *, origin: str, candidat
     )
     append_line(file, told.to_line())
     return told
+
+
+def _told(rung: RungReport) -> str:
+    """What came of measuring a rung again, in words."""
+    if rung.evaluation is None:
+        return "no candidate could be made of it for this task" + (f": {rung.why_not}" if rung.why_not else "")
+    if not rung.passed:
+        failure = rung.evaluation.failure
+        return f"{rung.evaluation.status}: {failure.message}" if failure is not None else str(rung.evaluation.status)
+    gain = f" {rung.gain.value:.2f}x [{rung.gain.low:.2f}, {rung.gain.high:.2f}]" if rung.gain is not None else ""
+    return "; ".join(rung.differs) or (f"measured{gain}; {rung.unchecked}" if rung.unchecked else f"reproduced{gain}")
 
 
 def latest(file: Path) -> dict[str, Verification]:

@@ -1,10 +1,6 @@
-"""One of several processes that put entries on a shelf and into the index, and search, all at once.
+"""One of several processes that put entries on a shelf and into the index, and search, all at once."""
 
-Run: python index_worker.py SHELF INDEX NAME COUNT
-Prints a line an entry once it is acknowledged: on the shelf, indexed, and found by a search of this process.
-"""
-
-import sys
+import os
 from pathlib import Path
 
 from kernelwright.memory.catalogue import Wanted
@@ -14,7 +10,8 @@ from kernelwright.memory.solution_files import load_solution
 from kernelwright.memory.solution_writing import save_solution
 
 
-def main(shelf: Path, folder: Path, name: str, count: int) -> None:
+def work(shelf: Path, folder: Path, name: str, count: int, told: Path) -> None:
+    """Appends a line to ``told`` for each entry that is acknowledged: on the shelf, indexed, and found by a search."""
     library = Library(user=shelf, shipped=None)
     pattern = load_solution(shelf.parent / "pattern" / "box-blur")
     index = Index(folder)
@@ -25,8 +22,7 @@ def main(shelf: Path, folder: Path, name: str, count: int) -> None:
         index.put(library, id)
         hits = index.search(f"{title}: separable blur", wanted=Wanted(), limit=200)
         whole = all(hit.fields.get("title") and hit.fields.get("family") for hit in hits)
-        print(id if whole and any(hit.id == id for hit in hits) else f"MISSING {id}", flush=True)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
+        line = id if whole and any(hit.id == id for hit in hits) else f"MISSING {id}"
+        with told.open("ab", buffering=0) as file:
+            file.write(f"{line}\n".encode())
+            os.fsync(file.fileno())
