@@ -113,16 +113,12 @@ class GrowingFiles:
     def records(self, path: Path, kind: type[R]) -> list[R]:
         """As :func:`read_records`; a half-written last line is read once it is whole."""
         with self._lock:
-            offset, known = self._read.get(path, (0, []))
             try:
-                size = path.stat().st_size
-                if size < offset:
+                offset, known = self._read.get(path, (0, []))
+                if (size := path.stat().st_size) < offset:
                     offset, known = 0, []
                 if size > offset:
-                    with path.open("rb") as stream:
-                        stream.seek(offset)
-                        data = stream.read()
-                    whole = data[: data.rfind(b"\n") + 1]
+                    whole = (data := path.read_bytes()[offset:])[: data.rfind(b"\n") + 1]
                     known = [*known, *_parsed(path, whole.decode("utf-8", "replace"), kind)]
                     self._read[path] = (offset + len(whole), known)
             except FileNotFoundError:
@@ -154,6 +150,7 @@ class RunFolder:
         self.lock_file = root / "run.lock"
         self._growing = GrowingFiles()
         self._candidates: dict[str, Candidate] = {}
+        self._decisions: tuple[int, dict[str, Decision]] = (0, {})
 
     @property
     def run_id(self) -> str:
@@ -236,10 +233,19 @@ class RunFolder:
 
     def decisions(self) -> list[Decision]:
         """The latest form of every decision, in order of first appearance."""
-        latest: dict[str, Decision] = {}
-        for decision in self._growing.records(self.decisions_file, Decision):
-            latest[decision.id] = decision
-        return list(latest.values())
+        return list(self._latest_decisions().values())
+
+    def decision(self, decision_id: str) -> Decision:
+        """The latest form of one decision; KeyError when the run has none of that id."""
+        return self._latest_decisions()[decision_id]
+
+    def _latest_decisions(self) -> dict[str, Decision]:
+        lines = self._growing.records(self.decisions_file, Decision)
+        seen, latest = self._decisions
+        if len(lines) != seen:
+            seen, latest = (seen, latest) if len(lines) > seen else (0, {})
+            self._decisions = (len(lines), {**latest, **{d.id: d for d in lines[seen:]}})
+        return self._decisions[1]
 
     def add_trial(self, trial: Trial) -> None:
         """Append a screened point."""

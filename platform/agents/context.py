@@ -211,10 +211,9 @@ class RunContext:
 
     def best_evaluation(self, candidate_id: str) -> Evaluation | None:
         """The most thorough stored judgement: confirmed, else full, else screen."""
-        for depth in (Depth.CONFIRMED, Depth.FULL, Depth.SCREEN):
-            if (found := self.stored(candidate_id, depth)) is not None:
-                return found
-        return None
+        rank = {Depth.SCREEN: 0, Depth.FULL: 1, Depth.CONFIRMED: 2}
+        lines = [e for e in self.folder.evaluations(candidate_id) if e.candidate_id == candidate_id]
+        return max(enumerate(lines), key=lambda pair: (rank[pair[1].depth], pair[0]))[1] if lines else None
 
     def latency_us(self, evaluation: Evaluation) -> float | None:
         """Weighted geometric mean of the medians over the workloads, microseconds."""

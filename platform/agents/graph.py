@@ -200,7 +200,7 @@ def _profiled(context: RunContext, state: OneCandidate) -> RunState:
 def _twin(context: RunContext, decision: Decision, candidate_id: str) -> Decision | None:
     """An earlier decision that led to this very candidate, tuned or as written."""
     bases = {t.candidate_id: t.base_id for t in context.folder.trials()}
-    others = [d for d in context.folder.decisions() if d.id != decision.id and d.child is not None]
+    others = [d for d in context.folder.decisions() if d.child is not None and d is not decision]
     if (same := next((d for d in others if candidate_id in (d.child, bases.get(d.child or ""))), None)) is not None:
         return same
     wanted = _fingerprint(context, candidate_id)
@@ -296,7 +296,7 @@ def finish(state: RunState, runtime: Runtime[RunContext]) -> RunState:
 
 
 def _decision(context: RunContext, decision_id: str) -> Decision:
-    return next(d for d in context.folder.decisions() if d.id == decision_id)
+    return context.folder.decision(decision_id)
 
 
 def build_graph(checkpointer: Any) -> Any:
