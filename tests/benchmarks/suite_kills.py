@@ -3,8 +3,9 @@
 Run, with kernelwright installed:
     python tests/benchmarks/suite_kills.py [--tasks 20] [--kills 10] [--seed 1] [--keep FOLDER]
 Both use the search engine with one round, no tuning and a budget of measurements that wall time cannot cut, so that
-what is judged does not hang on the clock. Prints which candidates each judged, and what was judged twice. It takes
-hours on two cores.
+what is judged does not hang on the clock. Compared are the candidates that decisions led to; the export of the winner,
+which a run judges at its end, follows the winner and with it the noise of times. Prints which candidates each judged,
+and what was judged twice. It takes hours on two cores.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def judged(folder: SuiteFolder) -> Counter[tuple[str, str, str]]:
     found: Counter[tuple[str, str, str]] = Counter()
     for cell in cells_of(folder.plan()):
         run = folder.run_of(cell.key)
-        for name in run.candidate_ids() if run is not None else ():
+        for name in {d.child for d in run.decisions() if d.child} if run is not None else ():
             found.update((cell.key, name, e.depth.value) for e in run.evaluations(name))
     return found
 
