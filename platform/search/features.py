@@ -177,8 +177,10 @@ class _Featuring:
             kind = np.broadcast_to(kind, self.count)
             found.by_motion[self.rows, kind] += amount
             touched = np.ones((self.count, 3))
-            for axis in region:
-                touched = touched * axis
+            line = LINE_BYTES / self.table.widths[j]  # memory comes in whole lines, however little of one is used
+            for number, axis in enumerate(region):
+                whole = np.minimum(np.maximum(axis, line), self.table.shapes[j][0]) if number == 0 else axis
+                touched = touched * whole
             found.bytes.append(touched * self.table.widths[j] * (amount > 0)[:, None])
             found.sizes.append(self.stored[:, j])
             found.touched.append(amount * self.table.widths[j])
