@@ -152,7 +152,11 @@ class GpuLanguage(ABC):
             return run_nvrtc(candidate.entry_file, options, folder=work, timeout_s=timeout_s)
         shape = ["-shared", "-Xcompiler=-fPIC", "-o", "kernel.so"] if recipe.has_host_code else ["-cubin"]
         output = [] if recipe.has_host_code else ["-o", "kernel.cubin"]
-        arguments = [*shape, *output, f"-arch={architecture}", "-Xptxas=-v", *flags, candidate.entry_file]
+        # With -arch=sm_90a nvcc adds code for plain compute_90 to whatever it links, which wgmma does not compile for.
+        virtual = architecture.replace("sm_", "compute_")
+        both = f"-gencode=arch={virtual},code=[{architecture},{virtual}]"
+        target = both if recipe.has_host_code else f"-arch={architecture}"
+        arguments = [*shape, *output, target, "-Xptxas=-v", *flags, candidate.entry_file]
         return run_nvcc(arguments, folder=work, timeout_s=timeout_s, readable=recipe.readable)
 
 
