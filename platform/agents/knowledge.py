@@ -10,7 +10,7 @@ from kernelwright.agents.steering import wishes
 from kernelwright.agents.strategies import Standing, parents
 from kernelwright.memory.recall import recorded
 from kernelwright.protocols import Knowledge, Recalled
-from kernelwright.records import Candidate, Environment, Evaluation, Technique
+from kernelwright.records import Candidate, Ceilings, Environment, Evaluation, Technique
 from kernelwright.workspace import append_line, now
 
 
@@ -38,12 +38,13 @@ def knowledge_of(context: RunContext, state: RunState) -> Knowledge:
         languages=[language.value for language in config.languages],
         round=state.get("round", 0),
         hint=wishes(config.hint, context.folder),
-        machine=machine_words(session.environment),
+        machine=machine_words(session.environment, session.ceilings),
     )
 
 
-def machine_words(environment: Environment) -> str:
-    """The machine as far as a kernel's author needs to know it."""
+def machine_words(environment: Environment, ceilings: Ceilings) -> str:
+    """The machine as far as a kernel's author needs to know it, with the roofs that were measured here."""
+    bandwidths = ", ".join(f"{int(size) >> 10} KiB {gbps:.0f}" for size, gbps in ceilings.gbps.items())
     named = {
         "Processor": environment.cpu,
         "Widest vector extension": environment.isa,
@@ -51,6 +52,8 @@ def machine_words(environment: Environment) -> str:
         "GPU": environment.gpu,
         "C++ compiler": environment.compiler,
         "BLAS behind torch": environment.blas,
+        "Roof, float32 GFLOP/s": f"{ceilings.gflops:.0f}" if ceilings.gflops else "",
+        "Roof, GB/s by size of what is touched": bandwidths,
     }
     return "\n".join(f"{label}: {text}" for label, text in named.items() if text)
 
