@@ -30,7 +30,7 @@ CHECKING = (
     "--param=tsan-distinguish-volatile=1", "-DKWEMU_CHECK=1",
 )  # fmt: skip
 PLAIN = ("-O2", "-g1", "-DKWEMU_CHECK=0")
-ALWAYS = ("-std=c++17", "-fPIC", "-fvisibility=hidden", "-w")
+ALWAYS = ("-std=c++17", "-fPIC", "-fvisibility=hidden", "-fno-threadsafe-statics", "-w")
 MISSING = "no g++: the emulator compiles CUDA with it; install one, e.g. `apt install g++`"
 _CARRIED = re.compile(r"-D[A-Za-z_]\w*(=[A-Za-z0-9_.+\-]*)?|-?-std=c\+\+\d\d")
 
@@ -132,9 +132,9 @@ def _key(compiler: str, checked: bool, what: Sequence[object]) -> str:
 
 def _own_files() -> list[Path]:
     found = [
-        p for part in ("include", "runtime") for p in (HERE / part).rglob("*") if p.suffix in (".h", ".hpp", ".cpp")
+        p for part in ("include", "runtime") for p in (HERE / part).rglob("*") if p.is_file() and p.suffix != ".md"
     ]
-    return sorted([*found, HEADER, *(HERE / n for n in ("translate.py", "ptx.py", "lexing.py", "cute_headers.py"))])
+    return sorted([*found, HEADER, *HERE.glob("*.py")])
 
 
 def _write(source: Source, work: Path) -> None:

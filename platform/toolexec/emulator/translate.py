@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from kernelwright.toolexec.emulator.dynamic_shared import with_dynamic_uses
+from kernelwright.toolexec.emulator.host_code import addresses, attributes
 from kernelwright.toolexec.emulator.lexing import closing, in_function, masked, opening, split
 from kernelwright.toolexec.emulator.ptx import assembled
 
@@ -18,12 +20,11 @@ FOREIGN = (
     (r"\btcgen05\b", "tcgen05 (tensor memory)"),
     (r"\bcp\.async\.bulk\b|\bCUtensorMap\b|\bcp_async_bulk\w*|\bSM90_TMA_\w+", "TMA"),
     (r"\bSM90_64x\w+|\bSM100_\w+", "tensor-core atoms of sm_90 and later"),
-    (r"\bmbarrier\b|#\s*include\s*<cuda/barrier>", "mbarriers"),
+    (r"\bmbarrier\b|\bbarrier_arrive_tx\b|\bbarrier_expect_tx\b", "mbarriers of PTX"),
     (r"\bcluster_group\b|\bthis_cluster\b|__cluster_dims__", "clusters"),
-    (r"\bnvcuda\s*::\s*wmma\b|#\s*include\s*<mma\.h>", "nvcuda::wmma"),
     (r"\bcudaTextureObject_t\b|\btex[123]D\w*\s*<", "textures"),
     (r"\bcudaGraph\w+", "CUDA graphs"),
-    (r"#\s*include\s*<cuda/(?!std/)", "libcu++"),
+    (r"#\s*include\s*<cuda/(?!std/|barrier>)", "libcu++"),
     (r"#\s*include\s*<(cub|thrust|curand\w*|cublas\w*)[/.]", "CUDA's libraries"),
 )
 """Pattern -> what it stands for; none of them can be emulated."""
@@ -62,12 +63,14 @@ def translate(text: str, name: str) -> str:
         Untranslatable: a launch or a declaration whose form is not understood.
         UnknownInstruction: PTX that is not emulated.
     """
+    text = with_dynamic_uses(text)
     mask = masked(text)
 
     def where(position: int) -> str:
         return _at(text, name, position)
 
     edits = [*_launches(text, mask, name), *_shared(text, mask, name), *assembled(text, mask, where)]
+    edits += [*addresses(text, mask), *attributes(text, mask)]
     for start, end, new in sorted(edits, reverse=True):
         lost = text.count("\n", start, end) - new.count("\n")
         text = text[:start] + new + "\n" * max(lost, 0) + text[end:]
@@ -183,7 +186,9 @@ def _declared(declaration: str, align: str, *, extern: bool, outside: bool) -> s
         if outside:
             if not extern:
                 return ""
-            made += f"static kwemu::DynamicShared<{kind}> {variable}; "
+            made += (
+                f"typedef {kind} {stars} kwemu_t_{variable} {dims}; static kwemu::DynamicShared<{kind}> {variable}; "
+            )
             continue
         made += f"typedef {kind} {stars} kwemu_t_{variable} {dims}; "
         if extern:

@@ -21,10 +21,15 @@ RUNNER = """
 import json, sys
 import numpy as np
 from kernelwright.toolexec.workers.emulated_kernel import load
-from kernelwright.toolexec.workers.kernel import KernelError, LoadSpec, TensorSpec
+from kernelwright.toolexec.workers.kernel import KernelError, LoadSpec, TensorSpec, empty_aligned
+def loaded(path):
+    read = np.load(path)
+    made = empty_aligned(read.shape, str(read.dtype))
+    made[...] = read
+    return made
 asked = json.loads(sys.stdin.read())
 for number, call in enumerate(asked["calls"]):
-    ins = [np.load(p) for p in call["ins"]]
+    ins = [loaded(p) for p in call["ins"]]
     spec = LoadSpec(
         entry="emulated", language="cuda", artifact=asked["library"],
         inputs=tuple(TensorSpec(f"in{i}", str(a.dtype), a.shape) for i, a in enumerate(ins)),

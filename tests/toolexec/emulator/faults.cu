@@ -3,6 +3,9 @@
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 #include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cuda/barrier>
+#include <mma.h>
 #include <cassert>
 namespace cg = cooperative_groups;
 
@@ -127,11 +130,81 @@ __global__ void k19(const float* in, float* out, int n) {
     out[0] = sum;
   }
 }
+__device__ int never;
+__global__ void k20(const float* in, float* out, int n) {
+  if (threadIdx.x == 0)
+    while (atomicAdd(&never, 0) == 0) {}  // fault: deadlock
+  __syncthreads();
+  out[threadIdx.x] = in[threadIdx.x];
+}
+__global__ void k21(const float* in, float* out, int n) {
+  if (threadIdx.x < 32) __barrier_sync_count(1, 64);  // fault: deadlock
+  out[threadIdx.x] = in[threadIdx.x];
+}
+__global__ void k22(const float* in, float* out, int n) {
+  if (threadIdx.x >= 44) return;
+  auto tile = cg::tiled_partition<8>(cg::this_thread_block());
+  out[threadIdx.x] = cg::reduce(tile, in[threadIdx.x], cg::plus<float>());  // fault: wrong mask
+}
+__global__ void k23(const float* in, float* out, int n) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> all;
+  if (threadIdx.x == 0) init(&all, 64);
+  all.arrive_and_wait();  // fault: race uninitialised
+  out[threadIdx.x] = in[threadIdx.x];
+}
+__global__ void k24(const float* in, float* out, int n) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> all;
+  if (threadIdx.x == 0) init(&all, 65);
+  __syncthreads();
+  all.arrive_and_wait();  // fault: deadlock
+  out[threadIdx.x] = in[threadIdx.x];
+}
+__global__ void k25(const float* in, float* out, int n) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> all;
+  __shared__ alignas(16) float tile[64];
+  if (threadIdx.x == 0) init(&all, 64);
+  __syncthreads();
+  cuda::memcpy_async(cg::this_thread_block(), tile, in, sizeof tile, all);
+  auto token = all.arrive();
+  out[threadIdx.x] = tile[threadIdx.x];  // fault: pending copy uninitialised
+  all.wait(std::move(token));
+}
+__global__ void k26(const float* in, float* out, int n) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> all;
+  __shared__ float tile[64];
+  if (threadIdx.x == 0) init(&all, 64);
+  __syncthreads();
+  tile[threadIdx.x] = in[threadIdx.x];
+  auto token = all.arrive();
+  out[threadIdx.x] = tile[63 - threadIdx.x];  // fault: race uninitialised
+  all.wait(std::move(token));
+}
+__global__ void k27(const float* in, float* out, int n) {
+  cg::this_grid().sync();  // fault: launch
+}
+__global__ void k28(const float* in, float* out, int n) {
+  if (blockIdx.x == 1) return;
+  cg::this_grid().sync();  // fault: deadlock
+}
+__global__ void k29(const float* in, float* out, int n) {
+  __shared__ alignas(32) __half a[16 * 16 + 1];
+  for (int i = threadIdx.x; i < 257; i += 64) a[i] = __half(1.0f);
+  __syncthreads();
+  nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, __half, nvcuda::wmma::row_major> f;
+  nvcuda::wmma::load_matrix_sync(f, a + 1, 16);  // fault: misaligned
+}
 typedef void (*kernel)(const float*, float*, int);
-const kernel kernels[] = {k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13, k14, k15, k16, k17, k18, k19};
+const kernel kernels[] = {k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13, k14, k15, k16, k17, k18, k19,
+                          k20, k21, k22, k23, k24, k25, k26, k27, k28, k29};
 
 int kw_run(const kw_tensor* in, kw_tensor* out, const kw_scalar* scalars, kw_workspace*, kw_stream stream) {
   int which = int(scalars[0].i), n = int(out[0].shape[0]);
+  if (which == 28) {
+    const float* a = (const float*)in[0].data;
+    float* o = (float*)out[0].data;
+    void* args[] = {&a, &o, &n};
+    return cudaLaunchCooperativeKernel((const void*)k28, dim3(2), dim3(64), args, 0, (cudaStream_t)stream);
+  }
   kernels[which]<<<which == 10 || which == 19 ? 2 : which == 0 ? n / 64 + 1 : 1, 64, which == 12 ? 32 * 4 : 0, (cudaStream_t)stream>>>(
       (const float*)in[0].data, (float*)out[0].data, n);
   return cudaGetLastError();

@@ -1,6 +1,8 @@
 // Correct kernels, one a number: each writes 1 where what CUDA promises was seen, so that every output must be 1.
 #include "kernelwright.h"
 #include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
+#include <cuda/barrier>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
@@ -187,8 +189,43 @@ __global__ void f12(const float* in, float* out, int n) {  // a lock between all
   __syncthreads();
   if (blockIdx.x == 0) out[threadIdx.x] = 1;
 }
+__global__ void f13(const float* in, float* out, int n) {  // a barrier in memory: two stages in turn, then some leave it
+  using barrier = cuda::barrier<cuda::thread_scope_block>;
+  __shared__ barrier full, empty;
+  __shared__ alignas(16) float tile[64];
+  auto block = cg::this_thread_block();
+  if (threadIdx.x == 0) init(&full, 64), init(&empty, 64);
+  __syncthreads();
+  bool fine = true;
+  for (int stage = 0; stage < 4; stage++) {
+    cuda::memcpy_async(block, tile, in + 64 * stage, cuda::aligned_size_t<16>(sizeof tile), full);
+    full.arrive_and_wait();
+    fine = fine && tile[63 - threadIdx.x] == in[64 * stage + 63 - threadIdx.x];
+    auto token = empty.arrive();
+    empty.wait(std::move(token));
+  }
+  if (threadIdx.x >= 32) full.arrive_and_drop();
+  else full.arrive_and_wait(), full.arrive_and_wait();
+  out[threadIdx.x] = fine;
+}
+__global__ void f14(const float* in, float* out, int n) {  // copies of a group; a tile's own ones
+  __shared__ float tile[64];
+  auto block = cg::this_thread_block();
+  auto warp = cg::tiled_partition<32>(block);
+  int w = warp.meta_group_rank();
+  cg::memcpy_async(warp, tile + 32 * w, in + 1 + 32 * w, sizeof(float) * 32);
+  cg::wait(warp);
+  bool fine = tile[32 * w + 31 - warp.thread_rank()] == in[32 * w + 32 - warp.thread_rank()];
+  block.sync();
+  cg::memcpy_async(block, tile, 32, in, 32);
+  cg::memcpy_async(block, tile + 32, 32, in + 32, 32);
+  cg::wait_prior<1>(block);
+  fine = fine && tile[threadIdx.x % 32] == in[threadIdx.x % 32];
+  cg::wait(block);
+  out[threadIdx.x] = fine && tile[63 - threadIdx.x] == in[63 - threadIdx.x];
+}
 typedef void (*kernel)(const float*, float*, int);
-const kernel kernels[] = {f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, nullptr, f12};
+const kernel kernels[] = {f0, f1, f2, f3, f4, f5, f6, f7, f8, f9, f10, nullptr, f12, f13, f14};
 
 int kw_run(const kw_tensor* in, kw_tensor* out, const kw_scalar* scalars, kw_workspace*, kw_stream stream) {
   const float* a = (const float*)in[0].data;

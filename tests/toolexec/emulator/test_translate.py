@@ -51,10 +51,49 @@ def test_a_declaration_outside_functions_is_refused() -> None:
         ('asm volatile("wgmma.fence.sync.aligned;");', "wgmma"),
         ('asm("cp.async.bulk.tensor.2d" ::);', "TMA"),
         ('asm("tcgen05.alloc" ::);', "tcgen05"),
-        ("#include <mma.h>", "wmma"),
+        ("#include <cuda/atomic>", "libcu++"),
         ("cg::cluster_group g;", "clusters"),
     ],
 )
 def test_what_cannot_be_emulated_is_named(text: str, name: str) -> None:
     assert name in cannot_run({"k.cu": "// first line\n" + text}) and "line 2" in cannot_run({"k.cu": "\n" + text})
     assert cannot_run({"k.cu": f"// {text}\n/* {text} */ int x;"}) == ""
+
+
+def test_dynamic_shared_memory_outside_functions_is_an_array_where_it_is_used() -> None:
+    text = "\n".join(
+        [
+            "extern __shared__ __align__(16) double pool[];",
+            "__device__ float* at(int i) { return (float*)pool + i; }",
+            "__global__ void k(double* out) { out[0] = 2 * pool[1] + *pool; s.pool = 1; }",
+        ]
+    )
+    made = translate(text, "k.cu").splitlines()
+    assert "(float*)kwemu::dynamic_shared<kwemu_t_pool>() + i" in made[1]
+    assert "2 * kwemu::dynamic_shared<kwemu_t_pool>()[1] + *kwemu::dynamic_shared<kwemu_t_pool>()" in made[2]
+    assert "s.pool = 1" in made[2]
+
+
+@pytest.mark.parametrize("shadow", ["float* pool", "const T& pool", "int pool"])
+def test_a_name_that_is_declared_again_is_left_alone(shadow: str) -> None:
+    made = translate(f"extern __shared__ float pool[];\nvoid f({shadow}) {{ pool[0] = 1; }}", "k.cu")
+    assert made.splitlines()[1] == f"void f({shadow}) {{ pool[0] = 1; }}"
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("(const void*)k, g", "(const void*)kwemu::kernel(k), g"),
+        ("(void *) k<float, (1 > 0)>, g", "(void *) kwemu::kernel(k<float, (1 > 0)>), g"),
+        ("reinterpret_cast<const void*>(&k)", "reinterpret_cast<const void*>(kwemu::kernel(&k))"),
+        ("(const void*)other", "(const void*)other"),
+    ],
+)
+def test_a_kernel_that_becomes_a_pointer_is_remembered(text: str, made: str) -> None:
+    head = "template <class T, bool B> __global__ void __launch_bounds__(64) k(T* p) {}\n"
+    assert translate(f"{head}void h() {{ f({text}); }}", "k.cu").splitlines()[1] == f"void h() {{ f({made}); }}"
+
+
+def test_shared_memory_is_asked_for_by_the_kernels_name() -> None:
+    made = translate("void h() { cudaFuncSetAttribute((const void*)n::k<4, 5>, attribute, 1 << 16); }", "k.cu")
+    assert 'kwemu::function_attribute("n::k", (const void*)n::k<4, 5>, attribute' in made

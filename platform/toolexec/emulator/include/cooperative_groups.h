@@ -101,7 +101,7 @@ struct bit_or { T operator()(T a, T b) const { return a | b; } };
 template <class T>
 struct bit_xor { T operator()(T a, T b) const { return a ^ b; } };
 template <class Group, class T, class F>
-T reduce(const Group& g, T v, F join, KWEMU_HERE) { return kwemu::fold(g.mask(), v, line, file, join); }
+T reduce(const Group& g, T v, F join, KWEMU_HERE) { return kwemu::fold(g.mask(), v, line, file, join, true); }
 template <class Group, class T, class F>
 T inclusive_scan(const Group& g, T v, F join, KWEMU_HERE) {
   for (unsigned d = 1; d < g.size(); d *= 2) {
@@ -117,5 +117,26 @@ T exclusive_scan(const Group& g, T v, KWEMU_HERE) {
   T all = inclusive_scan(g, v, plus<T>(), file, line);
   T before = g.shfl_up(all, 1, file, line);
   return g.thread_rank() ? before : T(0);
+}
+
+/* Copies that a group makes together, in pieces as large as the addresses allow; one group of copies a call. */
+template <class Group>
+__attribute__((always_inline)) inline void memcpy_async(const Group& g, void* to, const void* from, size_t bytes) {
+  kwemu::copy_together(to, from, bytes, unsigned(g.thread_rank()), unsigned(g.size()), nullptr);
+  kwemu_copy_commit();
+}
+template <class Group, class T>
+__attribute__((always_inline)) inline void memcpy_async(const Group& g, T* to, size_t room, const T* from, size_t elements) {
+  memcpy_async(g, static_cast<void*>(to), static_cast<const void*>(from), sizeof(T) * (room < elements ? room : elements));
+}
+template <class Group>
+void wait(const Group& g, KWEMU_HERE) {
+  kwemu_copy_wait(-1);
+  g.sync(file, line);
+}
+template <unsigned Left, class Group>
+void wait_prior(const Group& g, KWEMU_HERE) {
+  kwemu_copy_wait(int(Left));
+  g.sync(file, line);
 }
 }  // namespace cooperative_groups

@@ -40,6 +40,7 @@ void check(uintptr_t base, uint8_t* states, Cell* cells, uintptr_t a, size_t byt
     for (size_t i = 0; i < bytes && atomic == UPDATE; i++) fine &= state[i] == WRITTEN;
     if (!fine) bad_state(a, bytes, atomic != UPDATE, state, pc);
     memset(state, WRITTEN, bytes);
+    machine.changes += atomic == PLAIN;
   } else {
     for (size_t i = 0; i < bytes; i++) fine &= state[i] == WRITTEN;
     if (!fine) bad_state(a, bytes, false, state, pc);
@@ -67,6 +68,33 @@ void on_access(uintptr_t a, size_t bytes, bool write, Atomic atomic, uint32_t pc
   if (!o || a + bytes > o->high) outside(a, bytes, write, pc);
   check(o->low, o->state, o->cells, a, bytes, write, atomic, pc);
 }
+
+/* Before an atomic or a volatile access: others run from time to time, and it is seen whether anything changes. */
+static void spin(Thread& t, const volatile void* a, size_t bytes, bool write, void* pc) {
+  if (machine.watched && write) {
+    uint64_t now = 0;
+    memcpy(&now, const_cast<const void*>(machine.watched), machine.watched_bytes);
+    machine.changes += now != machine.watched_was;
+    machine.watched = nullptr;
+  }
+  if (++t.atomics >= 64) {
+    if (machine.hopeless) {
+      const Thread* waits = nullptr;
+      for (auto& b : machine.launch->live)
+        for (Thread& o : b->threads)
+          if (o.state == State::WAITING && !waits) waits = &o;
+      bool shared;
+      fault("deadlock", here(t) + " spins on " + place_of(uintptr_t(a), shared) + " at " + at_call(offset_of(pc)) + ", which nobody changes any more" +
+                            (waits ? "; " + here(*waits) + " waits at " + at(waits->site) : ""));
+    }
+    kwemu_pause();
+  }
+  if (!write || !object_of(uintptr_t(a)) && !kwemu_is_shared(const_cast<const void*>(a))) return;
+  machine.watched = a;
+  machine.watched_bytes = unsigned(bytes > 8 ? 8 : bytes);
+  machine.watched_was = 0;
+  memcpy(&machine.watched_was, const_cast<const void*>(a), machine.watched_bytes);
+}
 }  // namespace kwemu
 
 using kwemu::machine;
@@ -89,7 +117,7 @@ static void volatile_access(void* a, size_t bytes, bool write, void* pc) {
   if (!machine.thread) return;
   bool flag = !kwemu_is_shared(a) && !(uintptr_t(a) - uintptr_t(machine.thread->stack) < kwemu::STACK_BYTES);
   if (!flag) return on_access(uintptr_t(a), bytes, write, kwemu::PLAIN, offset_of(pc));
-  if (!write && ++machine.thread->atomics >= 64) kwemu_pause();  // before: what is read afterwards must be what was ordered
+  kwemu::spin(*machine.thread, a, bytes, write, pc);  // before: what is read afterwards must be what was ordered
   kwemu::on_access(uintptr_t(a), bytes, write, kwemu::ATOMIC, offset_of(pc));
   kwemu::on_atomic(*machine.thread, uintptr_t(a), write);
 }
@@ -117,7 +145,7 @@ void kwemu_atomic(const volatile void* a, unsigned bytes, int writes, int order,
   using namespace kwemu;
   Thread* t = machine.thread;
   if (!t) return;
-  if (++t->atomics >= 64) kwemu_pause();
+  spin(*t, a, bytes, writes, pc);
   if (!CHECKED) return;
   if (uintptr_t(a) & (bytes - 1)) {
     bool shared;
@@ -133,4 +161,22 @@ void kwemu_fence(int) {
 void kwemu_touch(const volatile void* a, size_t bytes, int writes, void* pc) {
   if (kwemu::CHECKED) on_access(uintptr_t(a), bytes, writes, kwemu::PLAIN, offset_of(pc));
 }
+
+/* Atomics of C++, as host code uses them. */
+#define KWEMU_CXX_ATOMIC(bits, T)                                                                                                             \
+  KWEMU_HIDDEN T __tsan_atomic##bits##_load(const volatile T* p, int) { return *p; }                                                          \
+  KWEMU_HIDDEN void __tsan_atomic##bits##_store(volatile T* p, T v, int) { *p = v; }                                                          \
+  KWEMU_HIDDEN T __tsan_atomic##bits##_exchange(volatile T* p, T v, int) { T old = *p; *p = v; return old; }                                  \
+  KWEMU_HIDDEN T __tsan_atomic##bits##_fetch_add(volatile T* p, T v, int) { T old = *p; *p = T(old + v); return old; }                        \
+  KWEMU_HIDDEN T __tsan_atomic##bits##_fetch_sub(volatile T* p, T v, int) { T old = *p; *p = T(old - v); return old; }                        \
+  KWEMU_HIDDEN int __tsan_atomic##bits##_compare_exchange_strong(volatile T* p, T* e, T v, int, int) {                                        \
+    if (*p == *e) return *p = v, 1;                                                                                                           \
+    return *e = *p, 0;                                                                                                                        \
+  }
+KWEMU_CXX_ATOMIC(8, uint8_t)
+KWEMU_CXX_ATOMIC(16, uint16_t)
+KWEMU_CXX_ATOMIC(32, uint32_t)
+KWEMU_CXX_ATOMIC(64, uint64_t)
+KWEMU_HIDDEN void __tsan_atomic_thread_fence(int) {}
+#undef KWEMU_CXX_ATOMIC
 }

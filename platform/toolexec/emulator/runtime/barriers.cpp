@@ -24,6 +24,7 @@ void arrive(Block& b, int id, int threads, int predicate, Site site) {
     bar.site = site;
     bar.first = t.now.rank;
     bar.expected = expected;
+    bar.counted = threads != 0;
   }
   bar.arrived++;
   bar.count += predicate;
@@ -82,6 +83,8 @@ void kwemu_barrier_arrive(int id, int threads, int line, const char* file) {
 }
 void kwemu_grid_barrier(int line, const char* file) {
   using namespace kwemu;
+  if (!machine.launch->config->cooperative)
+    fault("launch", "a grid's barrier at " + at(Site{file, line}) + " in a kernel that was not launched by cudaLaunchCooperativeKernel, " + here(*machine.thread));
   machine.block->at_grid++;
   wait_here(Wait::GRID, Site{file, line});
 }

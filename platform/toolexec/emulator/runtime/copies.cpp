@@ -8,18 +8,32 @@ uint8_t* state_of(char* to) {
   Object* o = object_of(uintptr_t(to));
   return o ? o->state + (uintptr_t(to) - o->low) : nullptr;
 }
-void land(std::vector<Copy>& group) {
+/* Begins a copy: its source is read now, its target may not be touched before it has landed. */
+Copy begin(char* to, const char* from, unsigned bytes, unsigned zeros, uint32_t where) {
+  if (CHECKED) {
+    on_access(uintptr_t(from), bytes, false, PLAIN, where);
+    if (!kwemu_is_shared(to)) fault("out of bounds", here(*machine.thread) + " copies by cp.async to what is not shared memory at " + at_call(where));
+    uint8_t* state = state_of(to);
+    on_access(uintptr_t(to), bytes + zeros, true, PLAIN, where);
+    for (unsigned i = 0; i < bytes + zeros; i++) state[i] |= PENDING;
+  }
+  return Copy{to, from, bytes, zeros, where};
+}
+}  // namespace
+
+/* The copies are there. Those of a barrier in memory were this thread's, or another's who arrived. */
+void land(std::vector<Copy>& group, bool by_this_thread) {
   for (Copy& c : group) {
     if (CHECKED) {
       uint8_t* state = state_of(c.to);
       for (unsigned i = 0; state && i < c.bytes + c.zeros; i++) state[i] &= uint8_t(~PENDING);
-      on_access(uintptr_t(c.to), c.bytes + c.zeros, true, PLAIN, c.pc);
+      if (by_this_thread) on_access(uintptr_t(c.to), c.bytes + c.zeros, true, PLAIN, c.pc);
     }
     memcpy(c.to, c.from, c.bytes);
     memset(c.to + c.bytes, 0, c.zeros);
   }
+  group.clear();
 }
-}  // namespace
 
 void forget_copies(Thread& t) {
   t.open_copies.clear();
@@ -36,14 +50,21 @@ void kwemu_copy_async(void* to, const void* from, unsigned bytes, unsigned zeros
   if (all != 4 && all != 8 && all != 16) fault("launch", format("a cp.async of %u bytes at ", all) + at_call(where));
   if ((uintptr_t(to) | (bytes ? uintptr_t(from) : 0)) & (all - 1))
     fault("misaligned", here(t) + format(" copies %u bytes by cp.async between addresses that are no multiples of it at ", all) + at_call(where));
-  if (CHECKED) {
-    on_access(uintptr_t(from), bytes, false, PLAIN, where);
-    if (!kwemu_is_shared(to)) fault("out of bounds", here(t) + " copies by cp.async to what is not shared memory at " + at_call(where));
-    uint8_t* state = state_of(static_cast<char*>(to));
-    on_access(uintptr_t(to), all, true, PLAIN, where);
-    for (unsigned i = 0; i < all; i++) state[i] |= PENDING;
+  t.open_copies.push_back(begin(static_cast<char*>(to), static_cast<const char*>(from), bytes, zeros, where));
+}
+/* A part of a copy that a group makes together: any size; to a barrier in memory, or to the thread's own group. */
+void kwemu_copy_group(void* to, const void* from, unsigned bytes, const void* barrier, void* pc) {
+  using namespace kwemu;
+  Thread& t = *machine.thread;
+  uint32_t where = offset_of(pc);
+  if (!kwemu_is_shared(to) || kwemu_is_shared(from)) {  // only from global to shared memory does it go its own way
+    if (CHECKED) on_access(uintptr_t(from), bytes, false, PLAIN, where);
+    if (CHECKED) on_access(uintptr_t(to), bytes, true, PLAIN, where);
+    memcpy(to, from, bytes);
+    return;
   }
-  t.open_copies.push_back(Copy{static_cast<char*>(to), static_cast<const char*>(from), bytes, zeros, where});
+  Copy copy = begin(static_cast<char*>(to), static_cast<const char*>(from), bytes, 0, where);
+  (barrier ? t.block->objects[uintptr_t(barrier)].copies : t.open_copies).push_back(copy);
 }
 void kwemu_copy_commit(void) {
   kwemu::Thread& t = *kwemu::machine.thread;
@@ -57,7 +78,7 @@ void kwemu_copy_wait(int groups_left) {
     groups_left = 0;
   }
   while (t.groups.size() > size_t(groups_left)) {
-    kwemu::land(t.groups.front());
+    kwemu::land(t.groups.front(), true);
     t.groups.pop_front();
   }
 }

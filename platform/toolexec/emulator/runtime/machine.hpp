@@ -16,10 +16,11 @@ constexpr size_t STACK_BYTES = 128 << 10;
 constexpr unsigned MAX_THREADS = 1024, WARP = 32, BARRIERS = 16;
 constexpr size_t STATIC_SHARED_LIMIT = 48 << 10, SHARED_LIMIT = 227 << 10;
 constexpr size_t ARENA_BYTES = 1 << 20, REDZONE = 128;
+constexpr size_t DYNAMIC_OFFSET = 1024;  // as aligned as the swizzles of tensor cores want it
 constexpr bool CHECKED = KWEMU_CHECK;
 
 enum class State : uint8_t { READY, WAITING, DONE };
-enum class Wait : uint8_t { NOTHING, BARRIER, GRID, WARP_MEETING, ACTIVE_LANES };
+enum class Wait : uint8_t { NOTHING, BARRIER, GRID, WARP_MEETING, ACTIVE_LANES, OBJECT };
 
 struct Block;
 struct Meeting {  // lanes of one warp at one primitive
@@ -33,6 +34,12 @@ struct Copy {
   const char* from;
   unsigned bytes, zeros;
   uint32_t pc;
+};
+struct Phased {  // a barrier that lies in memory, objects.cpp
+  unsigned expected = 0, next_expected = 0, pending = 0, phase = 0;
+  uint32_t gen = 0, past_gen = 0;
+  std::vector<uint16_t> clocks, past;  // of those who arrived at this phase, and at the one before
+  std::vector<Copy> copies;
 };
 /* What is known of other blocks: everything of a block before a generation, and of single threads up to a clock. */
 struct Knowledge {
@@ -56,6 +63,7 @@ struct Thread {
   std::vector<Copy> open_copies;
   std::deque<std::vector<Copy>> groups;
   unsigned atomics = 0;  // since it last let others run
+  uintptr_t waits_for = 0;  // the barrier that lies in memory
   // Order, see shadow.cpp.
   uint32_t clock_gen = 0, fence_gen = 0;
   unsigned clock = 1, fence_clock = 0;
@@ -68,7 +76,8 @@ struct Warp {
   std::vector<Meeting*> open;
 };
 struct Barrier {
-  unsigned arrived = 0, expected = 0;
+  unsigned arrived = 0, expected = 0;  // expected: 0 for the whole block
+  bool counted = false;  // how many come was said
   int count = 0;
   Site site{};
   unsigned first = 0;  // who came first
@@ -89,6 +98,7 @@ struct Block {
   uint8_t* state = nullptr;  // of each byte of the arena, shadow.hpp
   struct Cell* cells = nullptr;
   std::vector<Placed> placed;
+  std::map<uintptr_t, Phased> objects;  // barriers by address
   size_t used = 0, static_bytes = 0;
   unsigned done = 0, at_grid = 0;
   bool fenced = false;   // somebody fenced in this generation
@@ -113,6 +123,11 @@ struct Machine {
   std::string report;
   uint32_t next_serial = 1;
   bool stop = false;
+  uint64_t changes = 0;  // of memory, by plain stores and by atomics that wrote something new
+  bool hopeless = false;  // all threads that are left spin, and nothing changes: the next one to spin says so
+  const volatile void* watched = nullptr;  // what the last atomic was called for, and what it held before
+  unsigned watched_bytes = 0;
+  uint64_t watched_was = 0;
 };
 extern Machine machine;
 
@@ -132,6 +147,7 @@ void thread_left_warp(Thread&);
 bool name_active_lanes(Block&);
 // copies.cpp
 void forget_copies(Thread&);
+void land(std::vector<Copy>&, bool by_this_thread);
 // report.cpp
 [[noreturn]] void fault(const char* kind, const std::string& text);
 std::string here(const Thread&);

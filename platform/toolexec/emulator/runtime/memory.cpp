@@ -21,6 +21,7 @@ void* fresh(size_t bytes) {
   if (p == MAP_FAILED) fault("launch", "no memory for the emulator");
   return p;
 }
+std::map<std::string, size_t> asked_for;  // by host code, of dynamic shared memory for a kernel
 size_t granules(const Object& o) { return (o.high - (o.low & ~uintptr_t(3)) + 3) / 4; }
 }  // namespace
 
@@ -35,9 +36,9 @@ void take_arena(Block& b, size_t dynamic_bytes) {
   b.arena = a.bytes;
   b.state = a.state;
   b.cells = a.cells;
-  b.used = 2 * REDZONE + ((dynamic_bytes + REDZONE - 1) & ~(REDZONE - 1));
-  if (CHECKED) memset(b.state + REDZONE, UNWRITTEN, dynamic_bytes);
-  memset(b.arena + REDZONE, 0xcb, dynamic_bytes);  // what a block finds is nobody's zeros
+  b.used = DYNAMIC_OFFSET + REDZONE + ((dynamic_bytes + REDZONE - 1) & ~(REDZONE - 1));
+  if (CHECKED) memset(b.state + DYNAMIC_OFFSET, UNWRITTEN, dynamic_bytes);
+  memset(b.arena + DYNAMIC_OFFSET, 0xcb, dynamic_bytes);  // what a block finds is nobody's zeros
 }
 
 void give_arena(Block& b) {
@@ -118,6 +119,16 @@ void add_device_variables() {
       nullptr);
 }
 
+size_t allowed_shared(const Config& c) {
+  if (!c.by_host) return SHARED_LIMIT;
+  size_t asked = 0;
+  auto own = asked_for.find(c.name);
+  if (own != asked_for.end()) asked = own->second;
+  else
+    for (auto& [name, bytes] : asked_for) asked = std::max(asked, bytes);  // perhaps by another name of the same kernel
+  return asked && asked >= c.shared ? SHARED_LIMIT : STATIC_SHARED_LIMIT;
+}
+
 std::string place_of(uintptr_t a, bool& shared) {
   Block* b = machine.block;
   uintptr_t base = b ? uintptr_t(b->arena) : 0;
@@ -134,7 +145,7 @@ std::string place_of(uintptr_t a, bool& shared) {
       else if (past) found = format("%ld bytes past the end of shared memory %s (%ld bytes)", offset - from - bytes, name, bytes);
       else found = format("shared memory %s + %ld", name, offset - from);
     };
-    if (dynamic) consider("of the launch", long(REDZONE), long(dynamic));
+    if (dynamic) consider("of the launch", long(DYNAMIC_OFFSET), long(dynamic));
     for (const Placed& p : b->placed) consider(p.name, long(p.offset), long(p.bytes));
     return found;
   }
@@ -161,14 +172,18 @@ void* kwemu_shared_object(const void* tag, size_t bytes, size_t align, const cha
   b.static_bytes += bytes;
   if (b.static_bytes > STATIC_SHARED_LIMIT)
     fault("launch", format("static shared memory grows to %zu bytes with %s: at most %zu, more only as dynamic shared memory", b.static_bytes, name, STATIC_SHARED_LIMIT));
+  size_t dynamic = machine.launch->config->shared, limit = allowed_shared(*machine.launch->config);
+  if (b.static_bytes + dynamic > limit)
+    fault("launch", format("%zu bytes of static shared memory with %s and %zu of the launch: at most %zu together", b.static_bytes, name, dynamic, limit));
   b.placed.push_back(Placed{tag, offset, bytes, name});
   b.used = offset + bytes + REDZONE;
   if (CHECKED) memset(b.state + offset, UNWRITTEN, bytes);
   memset(b.arena + offset, 0xcb, bytes);
   return b.arena + offset;
 }
-void* kwemu_dynamic_shared(void) { return kwemu::machine.block->arena + kwemu::REDZONE; }
+void* kwemu_dynamic_shared(void) { return kwemu::machine.block->arena + kwemu::DYNAMIC_OFFSET; }
 size_t kwemu_dynamic_shared_bytes(void) { return kwemu::machine.launch->config->shared; }
+KWEMU_HIDDEN void kwemu_allow_shared(const char* kernel, size_t bytes) { kwemu::asked_for[kernel] = bytes; }
 int kwemu_is_shared(const void* p) {
   kwemu::Block* b = kwemu::machine.block;
   return b && static_cast<const char*>(p) >= b->arena && static_cast<const char*>(p) < b->arena + kwemu::ARENA_BYTES;

@@ -7,5 +7,6 @@
 #include "memory.cpp"
 #include "shadow.cpp"
 #include "copies.cpp"
+#include "objects.cpp"
 #include "accesses.cpp"
 #include "entry.cpp"

@@ -128,6 +128,23 @@ void order_lanes(Block& b, unsigned warp, unsigned lanes) {
   order_some(b, ranks);
 }
 
+void order_arrival(Phased& m, Thread& t) {
+  catch_up(t);
+  Block& b = *t.block;
+  if (m.gen != b.gen || m.clocks.empty()) m.clocks.assign(b.threads.size(), 0);  // what is older is ordered anyway
+  m.gen = b.gen;
+  for (size_t i = 0; i < t.known.size(); i++) m.clocks[i] = std::max(m.clocks[i], t.known[i]);
+  m.clocks[t.now.rank] = std::max<uint16_t>(m.clocks[t.now.rank], uint16_t(std::min(t.clock, 65535u)));
+  t.clock++;
+}
+
+void order_passing(Phased& m, Thread& t) {
+  catch_up(t);
+  if (m.past_gen != t.block->gen || m.past.empty()) return;
+  if (t.known.empty()) t.known.assign(t.block->threads.size(), 0);
+  for (size_t i = 0; i < t.known.size(); i++) t.known[i] = std::max(t.known[i], m.past[i]);
+}
+
 void order_grid(Launch& l) {
   if (!CHECKED) return;
   l.first_serial = machine.next_serial;

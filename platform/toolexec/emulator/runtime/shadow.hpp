@@ -34,11 +34,14 @@ void add_object(const void* at, size_t bytes, const char* name, bool written);
 void remove_object(const void* at);
 void mark_written(const void* at, size_t bytes);
 void add_device_variables();
+size_t allowed_shared(const Config&);  // static and dynamic, a block
 
 void order_block(Block&);
 void order_some(Block&, const std::vector<unsigned>& ranks);
 void order_lanes(Block&, unsigned warp, unsigned lanes);
 void order_grid(Launch&);
+void order_arrival(Phased&, Thread&);
+void order_passing(Phased&, Thread&);
 void on_fence(Thread&);
 void on_atomic(Thread&, uintptr_t address, bool writes);
 

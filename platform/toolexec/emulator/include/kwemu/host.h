@@ -7,9 +7,10 @@ extern "C" {
 KWEMU_HIDDEN void kwemu_allocated(void*, size_t, const char* name, int written);
 KWEMU_HIDDEN void kwemu_freed(void*);
 KWEMU_HIDDEN void kwemu_written(void*, size_t);
+KWEMU_HIDDEN void kwemu_allow_shared(const char* kernel, size_t bytes);
 KWEMU_HIDDEN int kwemu_failed(void);
 }
-enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorLaunchFailure = 719 };
+enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInvalidDeviceFunction = 98, cudaErrorLaunchFailure = 719 };
 typedef cudaError_t cudaError;
 enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8, cudaFuncAttributePreferredSharedMemoryCarveout = 9 };
@@ -73,8 +74,17 @@ cudaError_t cudaGetSymbolAddress(void** p, T& symbol) {
 }
 inline cudaError_t cudaDeviceSynchronize() { return cudaGetLastError(); }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaGetLastError(); }
+/* cudaFuncSetAttribute, told by translate.py which kernel it is for. */
+namespace kwemu {
 template <class F>
-cudaError_t cudaFuncSetAttribute(F, cudaFuncAttribute, int) { return cudaSuccess; }
+cudaError_t function_attribute(const char* name, F, int attribute, int value) {
+  if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
+    if (value < 0 || value > 227 << 10) return cudaErrorInvalidValue;
+    kwemu_allow_shared(name, size_t(value));
+  }
+  return cudaSuccess;
+}
+}  // namespace kwemu
 template <class F>
 cudaError_t cudaFuncSetCacheConfig(F, cudaFuncCache) { return cudaSuccess; }
 template <class F>
@@ -89,16 +99,19 @@ inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) {
   *p = cudaDeviceProp{"emulated", 48 << 10, 227 << 10, 32, 1024, 8, 0, 4};
   return cudaSuccess;
 }
-template <class... Params>
-cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Params...), dim3 grid, dim3 block, void** args, size_t shared = 0, cudaStream_t = nullptr,
-                                        const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
-  kwemu::Config config = kwemu::configured("", file, line, grid, block, shared);
-  config.cooperative = true;
-  kwemu::launch_packed(config, kernel, args, std::index_sequence_for<Params...>());
-  return cudaGetLastError();
-}
-template <class... Params>
-cudaError_t cudaLaunchKernel(void (*kernel)(Params...), dim3 grid, dim3 block, void** args, size_t shared = 0, cudaStream_t s = nullptr,
-                             const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
-  return cudaLaunchCooperativeKernel(kernel, grid, block, args, shared, s, file, line);
-}
+#define KWEMU_LAUNCHER(name, cooperative)                                                                                             \
+  template <class... Params>                                                                                                          \
+  cudaError_t name(void (*kernel)(Params...), dim3 grid, dim3 block, void** args, size_t shared = 0, cudaStream_t = nullptr, KWEMU_HERE) { \
+    kwemu::Config config{grid, block, shared, cooperative, kwemu::Site{file, line}, "", true};                                        \
+    kwemu::launch_packed(config, kernel, args, std::index_sequence_for<Params...>());                                                 \
+    return cudaGetLastError();                                                                                                        \
+  }                                                                                                                                   \
+  inline cudaError_t name(const void* kernel, dim3 grid, dim3 block, void** args, size_t shared = 0, cudaStream_t = nullptr, KWEMU_HERE) { \
+    auto known = kwemu::launchers().find(kernel);                                                                                     \
+    if (known == kwemu::launchers().end()) return cudaErrorInvalidDeviceFunction;                                                     \
+    known->second(kwemu::Config{grid, block, shared, cooperative, kwemu::Site{file, line}, "", true}, kernel, args);                  \
+    return cudaGetLastError();                                                                                                        \
+  }
+KWEMU_LAUNCHER(cudaLaunchCooperativeKernel, true)
+KWEMU_LAUNCHER(cudaLaunchKernel, false)
+#undef KWEMU_LAUNCHER

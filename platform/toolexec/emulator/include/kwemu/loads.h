@@ -38,6 +38,18 @@ template <class = void>
 __attribute__((always_inline)) inline void pipeline_copy(void* to, const void* from, size_t bytes, size_t zeros = 0) {
   copy_async(to, from, bytes, zeros);
 }
+/* A thread's share of a copy that several make together, in pieces of up to 16 bytes. */
+template <class = void>
+KWEMU_BARE void copy_share(void* to, const void* from, size_t bytes, unsigned rank, unsigned threads, const void* barrier, void* pc) {
+  uintptr_t bits = uintptr_t(to) | uintptr_t(from) | 16;
+  size_t piece = size_t(1) << __builtin_ctzll(bits);
+  for (size_t at = rank * piece; at < bytes; at += threads * piece)
+    kwemu_copy_group(static_cast<char*>(to) + at, static_cast<const char*>(from) + at, unsigned(bytes - at < piece ? bytes - at : piece), barrier, pc);
+}
+template <class = void>
+KWEMU_BARE void copy_together(void* to, const void* from, size_t bytes, unsigned rank, unsigned threads, const void* barrier) {
+  copy_share(to, from, bytes, rank, threads, barrier, KWEMU_PC);
+}
 }  // namespace kwemu
 inline void __pipeline_commit() { kwemu_copy_commit(); }
 inline void __pipeline_wait_prior(size_t n) { kwemu_copy_wait(int(n)); }

@@ -89,6 +89,7 @@ struct Config {
   bool cooperative;
   Site site;
   const char* name;
+  bool by_host;  // host code has to ask for more than 48 KB of shared memory; launches as data do it themselves
 };
 typedef void (*Body)(void*);
 typedef const uint64_t* Values;
@@ -117,11 +118,23 @@ KWEMU_HIDDEN void kwemu_copy_wait(int groups_left);
 KWEMU_HIDDEN void kwemu_touch(const volatile void* address, size_t bytes, int writes, void* pc);
 KWEMU_HIDDEN unsigned kwemu_shared_offset(const void* address);
 KWEMU_HIDDEN void* kwemu_shared_pointer(unsigned offset);
+KWEMU_HIDDEN void kwemu_copy_group(void* to, const void* from, unsigned bytes, const void* barrier, void* pc);
+/* Barriers that lie in shared memory (barrier.h). The token is the phase that was arrived at. */
+KWEMU_HIDDEN void kwemu_object_init(void* barrier, unsigned expected, void* pc);
+KWEMU_HIDDEN unsigned kwemu_object_arrive(void* barrier, unsigned count, int drop, int line, const char* file);
+KWEMU_HIDDEN void kwemu_object_wait(void* barrier, unsigned phase, int line, const char* file);
+KWEMU_HIDDEN int kwemu_object_passed(void* barrier, unsigned phase, int line, const char* file);
 [[noreturn]] KWEMU_HIDDEN void kwemu_stop(const char* kind, const char* text, int line, const char* file);
 KWEMU_HIDDEN int kwemu_is_shared(const void* address);
 }
 #define KWEMU_PC __builtin_extract_return_addr(__builtin_return_address(0))
 #define KWEMU_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+
+namespace kwemu {
+/* The program counter of who asks, where that is code which is always inlined into the kernel. */
+template <class = void>
+KWEMU_BARE void* this_place() { return KWEMU_PC; }
+}  // namespace kwemu
 
 #define threadIdx (kwemu::thread_index())
 #define blockIdx (kwemu::block_index())

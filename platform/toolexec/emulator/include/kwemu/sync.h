@@ -45,9 +45,10 @@ T shuffle(int op, unsigned mask, T v, int amount, int width, int line, const cha
   return value_of<T>(all + source);
 }
 template <class T, class F>
-T fold(unsigned mask, T v, int line, const char* file, F join) {
+T fold(unsigned mask, T v, int line, const char* file, F join, bool whole = false) {
   unsigned arrived;
   Values all = meet(REDUCE, mask, bits_of(v), arrived, line, file);
+  if (whole && mask & ~arrived) kwemu_wrong_lane(__builtin_ctz(mask & ~arrived), mask, line, file);  // a group is all its threads
   bool first = true;
   T sum = v;
   for (int i = 0; i < 32; i++)

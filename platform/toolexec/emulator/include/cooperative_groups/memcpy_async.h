@@ -1,0 +1,3 @@
+/* memcpy_async: part of cooperative_groups.h here. */
+#pragma once
+#include "../cooperative_groups.h"

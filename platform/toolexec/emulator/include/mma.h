@@ -1,0 +1,3 @@
+/* CUDA's name for nvcuda::wmma. */
+#pragma once
+#include "kwemu/wmma.h"
