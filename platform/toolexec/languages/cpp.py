@@ -38,6 +38,12 @@ ALLOWED_FLAGS = re.compile(
 """What a candidate may add; nothing that names a file or a library."""
 
 
+def declarations() -> str:
+    """What kernelwright.h declares: types, constants and functions, without the guards of the header."""
+    text = HEADER.read_text(encoding="utf-8")
+    return text[text.index("enum {") : text.rindex("#endif")].strip()
+
+
 class CppLanguage:
     """C++ candidates. Stateless."""
 
@@ -93,7 +99,8 @@ class CppLanguage:
 
     def guide(self) -> str:
         """What an author has to know."""
-        return (Path(__file__).parent / "cpp_guide.md").read_text(encoding="utf-8")
+        guide = (Path(__file__).parent / "cpp_guide.md").read_text(encoding="utf-8")
+        return f"{guide.rstrip()}\n\nkernelwright.h declares\n\n```cpp\n{declarations()}\n```\n"
 
     def flags(self, candidate: Candidate, compiler: str) -> list[str]:
         """All flags but files, in the order in which later ones win."""

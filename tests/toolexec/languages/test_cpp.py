@@ -22,6 +22,14 @@ class TestCpp(LanguageContract):
     broken = cpp("  not C++ at all;")
 
 
+def test_the_guide_shows_what_the_header_declares():
+    guide = CppLanguage().guide()
+    for words in ("int32_t ndim;", "int64_t shape[KW_MAX_DIMS];", "double f; ", "int32_t threads;", "} kw_workspace;"):
+        assert words in guide
+    assert "#endif" not in guide[guide.index("kernelwright.h declares") :]
+    assert "`scalars[i].f`" in guide
+
+
 def build(candidate, folder: Path, timeout_s: float = 60.0):
     return CppLanguage().build(candidate, FACTS, workload="small", folder=folder, timeout_s=timeout_s)
 
