@@ -35,11 +35,15 @@ class Environment(Record):
     """Package -> version."""
     load_1m: float | None = None
     """One-minute load average when measuring began."""
+    cache_bytes: dict[str, int] = Field(default_factory=dict)
+    """``L1``, ``L2``, ``L3`` -> bytes of the data cache that one core sees; levels that are not known are left out."""
+    clock_ghz: float | None = None
+    """The clock that the system named when measuring began; it moves with load and heat."""
 
     @property
     def machine_id(self) -> str:
-        """Hash over what makes cached times comparable (not the load)."""
-        return content_hash(self.model_dump(mode="json", exclude={"load_1m"}), length=12)
+        """Hash over what makes cached times comparable (not the load, nor what follows from the processor)."""
+        return content_hash(self.model_dump(mode="json", exclude={"load_1m", "cache_bytes", "clock_ghz"}), length=12)
 
 
 class Ceilings(Record):

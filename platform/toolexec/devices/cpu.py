@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -56,7 +57,17 @@ class CpuDevice:
             compiler=compiler_version(compiler) if compiler else "",
             versions=versions,
             load_1m=round(os.getloadavg()[0], 2),
+            cache_bytes=cache_bytes(),
+            clock_ghz=clock_ghz(info),
         )
+
+
+def clock_ghz(info: Mapping[str, str]) -> float | None:
+    """The clock that /proc/cpuinfo names, GHz; None where it names none."""
+    try:
+        return round(float(info["cpu MHz"]) / 1000, 2)
+    except (KeyError, ValueError):
+        return None
 
 
 def cpu_info() -> dict[str, str]:
