@@ -28,8 +28,10 @@ from kernelwright.protocols import (
     ScheduleSpace,
     Tuner,
 )
-from kernelwright.records import Candidate, Depth, Evaluation, RunEvent, RunSummary, Solution, Task
+from kernelwright.records import Candidate, Depth, Evaluation, RunEvent, RunSummary, Solution, Status, Task
 from kernelwright.workspace import RunFolder, now
+
+_THOROUGH = {Depth.SCREEN: 0, Depth.FULL: 1, Depth.CONFIRMED: 2}
 
 
 @dataclass
@@ -204,6 +206,19 @@ class RunContext:
             self.update(measurements=self.summary.measurements + 1)
             return evaluation
 
+    def measured_again(self, candidate: Candidate, first: Evaluation) -> Evaluation:
+        """A second judgement of the depth of one that was disturbed, made once; what counts of both."""
+        with self.judging:
+            lines = [e for e in self.folder.evaluations(candidate.id) if e.depth is first.depth]
+            if len(lines) < 2:
+                self.emit("warning", "the measurement was disturbed: it is made once more", candidate=candidate.id)
+                second = self.session.evaluate(candidate, depth=first.depth)
+                self.folder.add_evaluation(second)
+                self.judged.append(second)
+                self.update(measurements=self.summary.measurements + 1)
+                lines.append(second)
+            return max(enumerate(lines), key=lambda pair: _counting(*pair))[1]
+
     def stored(self, candidate_id: str, depth: Depth, *, base_id: str | None = None) -> Evaluation | None:
         """The latest stored judgement of this depth, or None."""
         lines = self.folder.evaluations(candidate_id) if base_id is None else self.folder.screens(base_id)
@@ -211,9 +226,8 @@ class RunContext:
 
     def best_evaluation(self, candidate_id: str) -> Evaluation | None:
         """The most thorough stored judgement: confirmed, else full, else screen."""
-        rank = {Depth.SCREEN: 0, Depth.FULL: 1, Depth.CONFIRMED: 2}
         lines = [e for e in self.folder.evaluations(candidate_id) if e.candidate_id == candidate_id]
-        return max(enumerate(lines), key=lambda pair: (rank[pair[1].depth], pair[0]))[1] if lines else None
+        return max(enumerate(lines), key=lambda pair: _counting(*pair))[1] if lines else None
 
     def latency_us(self, evaluation: Evaluation) -> float | None:
         """Weighted geometric mean of the medians over the workloads, microseconds."""
@@ -231,7 +245,7 @@ class RunContext:
         if not evaluation.passed or evaluation.speedup is None:
             return False
         if self.target.speedup is not None:
-            return evaluation.speedup.value >= self.target.speedup
+            return evaluation.speedup.surely >= self.target.speedup
         latency = self.latency_us(evaluation)
         return (
             self.target.latency_us is not None and latency is not None and latency <= self.target.latency_us
@@ -248,3 +262,10 @@ class RunContext:
         if self._session is not None:
             self._session.close()
             self._session = None
+
+
+def _counting(place: int, evaluation: Evaluation) -> tuple[int, bool, bool, bool, int]:
+    """Orders a candidate's judgements: the more thorough, verdicts, refusals before passes, the steadier, the later."""
+    decided = evaluation.status not in (Status.UNSTABLE, Status.UNJUDGED)
+    steady = evaluation.speedup is not None and not evaluation.speedup.disturbed
+    return _THOROUGH[evaluation.depth], decided, not evaluation.passed, steady, place

@@ -48,7 +48,7 @@ def _ranked(context: RunContext, state: RunState) -> list[str]:
             continue
         evaluation = context.best_evaluation(judged["candidate"])
         if evaluation is not None and context.counts(evaluation) and evaluation.speedup is not None:
-            scores[judged["candidate"]] = evaluation.speedup.value
+            scores[judged["candidate"]] = evaluation.speedup.surely
     return sorted(scores, key=lambda c: -scores[c])
 
 

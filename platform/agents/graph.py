@@ -215,17 +215,17 @@ def _fingerprint(context: RunContext, candidate_id: str) -> str:
 
 
 def _judged(decision: Decision, candidate_id: str, evaluation: Evaluation) -> Judged:
-    score = evaluation.speedup.value if evaluation.passed and evaluation.speedup else None
+    score = evaluation.speedup.surely if evaluation.passed and evaluation.speedup else None
     return Judged(decision=decision.id, candidate=candidate_id, score=score)
 
 
 def _note_best(context: RunContext, candidate_id: str, evaluation: Evaluation) -> None:
-    """Keep run.json's best up to date, so that an interrupted run knows it."""
+    """Keep run.json's best up to date, so that an interrupted run knows it. A disturbed time counts by its low end."""
     best = context.summary.best
     context.update(candidates=context.summary.candidates + 1)
     if not context.counts(evaluation) or evaluation.speedup is None or evaluation.depth.value == "screen":
         return
-    if best is None or evaluation.speedup.value > best.value:
+    if best is None or evaluation.speedup.surely > best.surely:
         latencies = {w.workload: w.latency_us.median for w in evaluation.workloads if w.latency_us}
         context.update(best_candidate=candidate_id, best=evaluation.speedup, best_latency_us=latencies)
         context.emit("best", f"best so far {evaluation.speedup.value:.2f}x", candidate=candidate_id)
@@ -236,7 +236,7 @@ def reflector(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     context = runtime.context
     context.enter("reflector", state["round"])
     before = state.get("best_score", 0.0)
-    best, score = context.summary.best_candidate, context.summary.best.value if context.summary.best else 0.0
+    best, score = context.summary.best_candidate, context.summary.best.surely if context.summary.best else 0.0
     improved = score > before * 1.01
     idle = 0 if improved else state.get("idle_rounds", 0) + 1
     new_state: RunState = {**state, "best": best, "best_score": score}

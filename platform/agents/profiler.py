@@ -7,7 +7,7 @@ import time
 from kernelwright.agents.context import RunContext
 from kernelwright.errors import KernelwrightError
 from kernelwright.protocols import TuningBudget
-from kernelwright.records import Candidate, Decision, Depth, Evaluation, Trial
+from kernelwright.records import Candidate, Decision, Depth, Evaluation, Ratio, Trial
 
 WORTH_A_FULL_JUDGEMENT = 0.8
 """A screened speed-up below this share of the best so far is not judged in full."""
@@ -33,6 +33,8 @@ def judge_candidate(
     worth_it = evaluation.passed and _score(evaluation) >= WORTH_A_FULL_JUDGEMENT * best_score
     if worth_it and not context.ending():
         evaluation = context.evaluate(candidate, Depth.FULL)
+        if evaluation.speedup is not None and evaluation.speedup.disturbed and not context.ending():
+            evaluation = context.measured_again(candidate, evaluation)
         if evaluation.passed:
             _profile(context, candidate, evaluation)
     _tell_timing(context, candidate, time.perf_counter() - began)
@@ -108,18 +110,45 @@ def _profile(context: RunContext, candidate: Candidate, evaluation: Evaluation) 
 def against_parent(
     context: RunContext, decision: Decision, child: Candidate, evaluation: Evaluation
 ) -> Decision:
-    """The decision with its child, and with its gain over the parent measured side by side where there is a parent."""
+    """The decision with its child, and with its gain over the parent where there is one and it could be measured.
+
+    What was judged in full is measured side by side with its parent. What was only screened, because it cannot win, is
+    compared through the baseline that both were measured beside.
+    """
     changes: dict[str, object] = {"child": child.id}
-    if (
-        decision.parent
-        and decision.parent != child.id
-        and evaluation.passed
-        and evaluation.depth is not Depth.SCREEN
-    ):
-        if not context.ending():
-            parent = context.folder.candidate(decision.parent)
-            paired = context.session.compare(child, parent, depth=Depth.SCREEN)
-            context.update(measurements=context.summary.measurements + 1)
-            if paired.speedup is not None:
-                changes["measured"] = paired.speedup
+    if decision.parent and decision.parent != child.id and evaluation.passed:
+        if evaluation.depth is Depth.SCREEN:
+            parents = context.best_evaluation(decision.parent)
+            gain = _through_baseline(evaluation, parents) if parents is not None else None
+        else:
+            gain = _side_by_side(context, child, context.folder.candidate(decision.parent))
+        if gain is not None:
+            changes["measured"] = gain
     return decision.model_copy(update=changes)
+
+
+def _side_by_side(context: RunContext, child: Candidate, parent: Candidate) -> Ratio | None:
+    """The steadier of at most two comparisons; the second is made where the first failed or was disturbed."""
+    found: Ratio | None = None
+    for _ in range(2):
+        if context.ending() or (found is not None and not found.disturbed):
+            break
+        ratio = context.session.compare(child, parent, depth=Depth.SCREEN).speedup
+        context.update(measurements=context.summary.measurements + 1)
+        if ratio is not None and (found is None or ratio.high / ratio.low < found.high / found.low):
+            found = ratio
+    return found
+
+
+def _through_baseline(child: Evaluation, parent: Evaluation) -> Ratio | None:
+    """The gain over a parent from both gains over one baseline; the interval holds both uncertainties in full."""
+    mine, theirs = child.speedup, parent.speedup
+    if mine is None or theirs is None or mine.against != theirs.against:
+        return None
+    return Ratio(
+        value=mine.value / theirs.value,
+        low=mine.low / theirs.high,
+        high=mine.high / theirs.low,
+        pairs=min(mine.pairs, theirs.pairs),
+        against=parent.candidate_id,
+    )

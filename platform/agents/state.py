@@ -14,7 +14,7 @@ class Judged(TypedDict):
     candidate: str | None
     """Id of the child at its best tunables; None when the coder could not make one."""
     score: float | None
-    """Speed-up over the best baseline; None when it did not pass."""
+    """Speed-up over the best baseline (its lower end where it was disturbed); None when it did not pass."""
 
 
 class RunState(TypedDict, total=False):

@@ -306,8 +306,9 @@ def _observed(run: _Run, name: str) -> Iterator[Observation]:
         if not judgement.depth:
             continue
         passed = judgement.status == Status.PASSED.value
-        if passed and decision["measured"] is None:
-            continue  # judged, but not compared yet
+        gain = Ratio.model_validate(decision["measured"]) if passed and decision["measured"] else None
+        if passed and (gain is None or gain.disturbed or decision["parent"] not in (None, gain.against)):
+            continue  # not compared with what it starts from, or so that nothing is decided
         yield Observation(
             technique=decision["technique"],
             family=run.family,
@@ -315,7 +316,7 @@ def _observed(run: _Run, name: str) -> Iterator[Observation]:
             language=run.languages.get(child, ""),
             device=judgement.device,
             over="parent" if decision["parent"] else "baseline",
-            gain=Ratio.model_validate(decision["measured"]) if passed else None,
+            gain=gain,
             child=child,
             parent=decision["parent"],
             source=f"run:{name}/{id}",
@@ -326,6 +327,8 @@ def _measured(solution: Solution) -> Iterator[Observation]:
     for number, rung in enumerate(solution.rungs):
         decision = rung.decision
         if decision.measured is None or not rung.latency_us or rung.environment is None:
+            continue
+        if decision.measured.disturbed:
             continue
         yield Observation(
             technique=decision.technique,

@@ -22,6 +22,10 @@ class Interval(Record):
     samples: int = Field(ge=1)
 
 
+DISTURBED = 1.5
+"""An interval whose ends are further apart than this factor decides nothing."""
+
+
 class Ratio(Record):
     """A paired ratio of times, baseline over candidate: above 1 the candidate is faster."""
 
@@ -44,6 +48,16 @@ class Ratio(Record):
     def log(self) -> float:
         """Natural logarithm of the value."""
         return math.log(self.value)
+
+    @property
+    def disturbed(self) -> bool:
+        """True when the interval is so wide that something else than the kernels was measured."""
+        return self.high > DISTURBED * self.low
+
+    @property
+    def surely(self) -> float:
+        """What a ranking may count on: the value; of a disturbed measurement only the lower end."""
+        return self.low if self.disturbed else self.value
 
 
 class Failure(Record):

@@ -258,3 +258,16 @@ def test_a_busy_machine_says_nothing_about_a_technique(workspace: Workspace) -> 
     judged(folder, "tile", 1.5, child=child)
     folder.add_evaluation(a_failure(child, Status.UNSTABLE, "the control", depth=Depth.CONFIRMED))
     assert counts(evidence_of(workspace).rows()) == {"tile": (1, 0)}
+
+
+def test_what_decides_nothing_is_no_evidence(workspace: Workspace) -> None:
+    folder = a_run(workspace)
+    judged(folder, "steady", 1.3)
+    for technique, ratio in (
+        ("disturbed", a_ratio(4.0, PARENT.id, spread=0.6)),
+        ("over-the-baseline", a_ratio(4.0, "compile")),
+    ):
+        judged(folder, technique, 1.3)
+        latest = next(d for d in folder.decisions() if d.technique == technique)
+        folder.add_decision(latest.model_copy(update={"measured": ratio}))
+    assert counts(evidence_of(workspace).rows()) == {"steady": (1, 0)}
