@@ -1,4 +1,7 @@
-"""Mending what the judge refused: at most so many tries, each stored and judged like any candidate."""
+"""Mending what the judge refused: at most so many tries, each stored and judged like any candidate.
+
+Where the run's device cannot tell what is wrong with a GPU kernel, the repairer is shown what the emulator found.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from kernelwright.agents.knowledge import knowledge_of
 from kernelwright.agents.likeness import fingerprint
 from kernelwright.agents.llm.desk import LimitReached
 from kernelwright.agents.profiler import judge_candidate
+from kernelwright.agents.second_look import second_look
 from kernelwright.agents.state import RunState
 from kernelwright.records import Candidate, Decision, Entry, Evaluation, Status
 
@@ -29,13 +33,16 @@ def judge_with_repairs(
         return final, evaluation
     seen = {fingerprint(final)}
     for attempt in range(1, context.config.models.repairs + 1):
-        if evaluation.passed or evaluation.status in HOPELESS or context.ending():
+        if evaluation.passed or context.ending():
             break
-        check = evaluation.failure.check if evaluation.failure is not None else ""
-        told = f"{evaluation.status} ({check}): repair {attempt} of {context.config.models.repairs}"
-        context.emit("repair", told, decision=decision.id, candidate=final.id, status=evaluation.status.value)
+        shown = second_look(context, final, evaluation) or evaluation
+        if shown.status in HOPELESS:
+            break
+        check = shown.failure.check if shown.failure is not None else ""
+        told = f"{shown.status} ({check}): repair {attempt} of {context.config.models.repairs}"
+        context.emit("repair", told, decision=decision.id, candidate=final.id, status=shown.status.value)
         try:
-            mended = repairer.repair(knowledge_of(context, state), decision, final, evaluation, attempt=attempt)
+            mended = repairer.repair(knowledge_of(context, state), decision, final, shown, attempt=attempt)
         except LimitReached:
             break
         if mended is None or fingerprint(mended) in seen:

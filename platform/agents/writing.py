@@ -19,6 +19,8 @@ OWN_HEADERS = frozenset({"kernelwright.h"})
 """Given to every candidate; a model's copy of them is left out."""
 _FLAGS = re.compile(r"^\s*//\s*flags:\s*(.+)$", re.MULTILINE)
 _GPU = frozenset({"cuda", "cute", "thunderkittens"})
+_LAUNCH = r"|^\s*//\s*launch:"
+"""GPU candidates may say their launches as data instead of defining the entry."""
 
 
 def default_file(language: str, entry: str) -> str:
@@ -42,10 +44,11 @@ def candidate_of(parsed: Parsed, *, language: str, entry: str, parent: Candidate
     """
     texts = _texts(parsed, language, entry, parent)
     wanted = ENTRY_NAMES[entry]
+    form = rf"\b{wanted}\b" + (_LAUNCH if language in _GPU else "")
     holding = [
         name
         for name, text in texts.items()
-        if re.search(rf"\b{wanted}\b", text) and not name.endswith((".h", ".cuh", ".hpp"))
+        if re.search(form, text, re.MULTILINE) and not name.endswith((".h", ".cuh", ".hpp"))
     ]
     if not holding:
         raise BadAnswer(f"None of the files ({', '.join(texts) or 'none'}) defines {wanted}, which the guide asks for.")
