@@ -44,7 +44,7 @@ from kernelwright.toolexec.preflight import examine, refuse_broken
 from kernelwright.toolexec.profiler import profile_of
 
 UNTIMED = ("emulated",)
-"""Devices that say right or wrong and nothing of time: no baselines, no ceilings."""
+"""Kinds of device that say right or wrong and nothing of time: no baselines, no ceilings."""
 
 
 def silent(kind: str, data: Mapping[str, Any]) -> None:
@@ -74,7 +74,7 @@ class Session:
         guards: Guards = ALL,
     ) -> None:
         self.task = task
-        self.timed = device.name not in UNTIMED
+        self.timed = device.name.partition(":")[0] not in UNTIMED
         self.settings = settings if self.timed else dataclasses.replace(settings, baselines=())
         self.device = device
         self.guards = guards

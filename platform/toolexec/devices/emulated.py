@@ -1,25 +1,34 @@
 """Device ``emulated``: CUDA kernels run on this machine's processor, to see whether they are right. Nothing is timed.
 
-Owns whether that can be done here. The emulator itself is toolexec/emulator/.
+Owns whether that can be done here, and its second name: ``emulated:unchecked`` runs a kernel without the checkers,
+several times faster, and sees nothing but its results. The emulator itself is toolexec/emulator/.
 """
 
 from __future__ import annotations
 
+from kernelwright.errors import UnknownName
 from kernelwright.protocols import Availability
 from kernelwright.records import Environment
 from kernelwright.toolexec.devices.cpu import CpuDevice
 from kernelwright.toolexec.emulator.build import MISSING, emulator_compiler
 from kernelwright.toolexec.languages.compiling import compiler_version
 
+NAMES = ("emulated", "emulated:unchecked")
+
 
 class EmulatedDevice:
     """CUDA on the CPU.
 
     Args:
-        name: ``emulated``.
+        name: one of NAMES.
+
+    Raises:
+        UnknownName: another name.
     """
 
     def __init__(self, name: str = "emulated") -> None:
+        if name not in NAMES:
+            raise UnknownName("device", name, NAMES)
         self.name = name
 
     def availability(self) -> Availability:

@@ -20,7 +20,8 @@ from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.languages.gpu_language import has_host_code, plan_of
 from kernelwright.toolexec.languages.launch import LaunchError
 
-EMULATED = "emulated: run on the processor with all checkers on; right or wrong, never fast or slow"
+CHECKED = "emulated: run on the processor with all checkers on; right or wrong, never fast or slow"
+UNCHECKED = "emulated without checkers: only the results were looked at; right or wrong, never fast or slow"
 
 
 class NotEmulated(Exception):
@@ -41,7 +42,9 @@ class Emulating(Evaluating):
                     self._prove(name, artifact)
             finally:
                 self.clock.measure_s = time.monotonic() - start
-            return self._evaluation(Status.PASSED, Level.EMULATED, notes=(EMULATED, *self._notes()))
+            return self._evaluation(
+                Status.PASSED, Level.EMULATED, notes=(CHECKED if self._checked else UNCHECKED, *self._notes())
+            )
         except NotEmulated as reason:
             return self._evaluation(
                 Status.UNJUDGED, Level.COMPILED, failure=Failure(check="emulate", message=str(reason))
@@ -49,6 +52,10 @@ class Emulating(Evaluating):
         except Rejection as rejection:
             failure = self._located(rejection.failure, artifacts)
             return self._evaluation(rejection.status, Level.EMULATED, failure=failure)
+
+    @property
+    def _checked(self) -> bool:
+        return self.place.settings.device != "emulated:unchecked"
 
     def _build(self, candidate: Candidate) -> dict[str, Path]:
         start = time.monotonic()
@@ -75,7 +82,7 @@ class Emulating(Evaluating):
         flags = (*candidate.flags, *(f"-D{t.name}={t.value}" for t in candidate.tunables))
         source = Source(files, candidate.entry_file, flags=flags, kernels=kernels, told=told)
         left = min(self.place.settings.build_timeout_s, max(self.allowance.deadline - time.monotonic(), 0.1))
-        built = build_library(source, folder=self.place.builds, timeout_s=left)
+        built = build_library(source, folder=self.place.builds, timeout_s=left, checked=self._checked)
         if not built.ok or built.artifact is None:
             first = next((line for line in built.log.splitlines() if line.strip()), "it does not build")
             failure = Failure(check="build", message=first[:300], log_tail=built.log[-1500:])

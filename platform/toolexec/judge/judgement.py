@@ -136,7 +136,7 @@ def hosted(
     try:
         spec = bench.described.spec(candidate, artifact, bench.settings.threads)
         spec = replace(spec, options={**spec.options, **(options or {})})
-        if bench.settings.device == "emulated":
+        if bench.settings.device.partition(":")[0] == "emulated":
             spec = replace(spec, entry="emulated")
         contestant = Contestant(candidate.id, worker, "k", spec, trusted=False, guards=bench.book.guards)
         contestant.budget_s, contestant.deadline = allowance.budget_s, allowance.deadline

@@ -10,8 +10,10 @@ import pytest
 from fakes.kernels import small_task
 from toolexec.conftest import needs_compiler
 
+from kernelwright.errors import UnknownName
 from kernelwright.protocols import JudgeSettings
 from kernelwright.records import Candidate, Depth, Entry, LanguageName, Level, SourceFile, Status
+from kernelwright.toolexec.devices import device
 from kernelwright.toolexec.executors.local import LocalExecutor
 
 pytestmark = needs_compiler
@@ -111,3 +113,23 @@ def test_a_kernel_that_never_ends_is_stopped(session: Any) -> None:
     text = DATA.replace("if (i >= c) return;", "volatile int never = 0; while (!never) {}")
     verdict = session.evaluate(cuda(text), depth=Depth.SCREEN, deadline_s=20.0)
     assert verdict.status is Status.TIMEOUT
+
+
+@pytest.mark.slow
+def test_without_checkers_only_the_results_count(emulator_cache: Path) -> None:
+    settings = JudgeSettings(
+        device="emulated:unchecked", cache_dir=emulator_cache.parent, timeout_s=120.0, build_timeout_s=300.0
+    )
+    racing = DATA.replace("int i =", "__shared__ int all; all = threadIdx.x;\n  int i =")
+    with LocalExecutor().open(small_task(), settings=settings) as opened:
+        right = opened.evaluate(cuda(racing), depth=Depth.SCREEN)
+        wrong = opened.evaluate(cuda(DATA.replace("v > 0 ? v : 0", "v")), depth=Depth.SCREEN)
+    assert (right.status, right.level) == (Status.PASSED, Level.EMULATED)
+    assert any("without checkers" in note for note in right.static_notes)
+    assert wrong.status is Status.WRONG_VALUES
+
+
+def test_the_device_has_two_names() -> None:
+    assert device("emulated:unchecked").name == "emulated:unchecked"
+    with pytest.raises(UnknownName):
+        device("emulated:0")
