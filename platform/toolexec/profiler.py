@@ -9,6 +9,7 @@ import math
 from typing import Literal
 
 from kernelwright.records import Candidate, Evaluation, Level, Profile, TaskFacts
+from kernelwright.records.facts import WorkloadFacts
 from kernelwright.toolexec.floors import Floors
 
 Bottleneck = Literal["memory", "compute", "latency", "overhead", "unknown"]
@@ -16,6 +17,14 @@ CALL_US = {"module": 8.0, "c": 1.0, "pipeline": 3.0}
 """What calling a kernel of this entry costs, about: interpreter, dispatcher, allocation."""
 NEAR_ROOF = 0.6
 """At this part of a roof, that roof is what limits."""
+HEAVY_OPERATIONS = 20
+"""What an exponential, a logarithm, a tanh is taken to cost, about ten multiply-adds; the FLOP count has it as one."""
+HEAVY = frozenset(
+    "exp exp2 expm1 log log2 log10 log1p tanh sigmoid log_sigmoid_forward silu gelu mish softplus elu celu selu erf "
+    "erfc erfinv sin cos tan asin acos atan atan2 sinh cosh pow _softmax _log_softmax logsumexp softmax "
+    "log_softmax".split()
+)
+"""Base names of operators that need such a function for every element."""
 
 
 def profile_of(candidate: Candidate, evaluation: Evaluation, facts: TaskFacts, floors: Floors) -> Profile:
@@ -40,6 +49,7 @@ def profile_of(candidate: Candidate, evaluation: Evaluation, facts: TaskFacts, f
     metrics["achieved_gflops"] = work.flops / latency / 1e3
     if work.compulsory_bytes:
         metrics["flop_per_byte"] = work.flops / work.compulsory_bytes
+    heavy = heavy_operations(work)
     bandwidth = floors.bandwidth_gbps(work.compulsory_bytes)
     if bandwidth:
         metrics["memory_roof_gbps"] = bandwidth
@@ -47,6 +57,8 @@ def profile_of(candidate: Candidate, evaluation: Evaluation, facts: TaskFacts, f
     if floors.gflops:
         metrics["compute_roof_gflops"] = floors.gflops
         metrics["of_compute_roof"] = metrics["achieved_gflops"] / floors.gflops
+    if floors.gflops and heavy:
+        metrics["of_compute_roof_weighed"] = (work.flops + heavy) / latency / 1e3 / floors.gflops
     bottleneck, reason = rule(metrics)
     floor = floors.floor_us(chosen.workload)
     return Profile(
@@ -57,6 +69,17 @@ def profile_of(candidate: Candidate, evaluation: Evaluation, facts: TaskFacts, f
         reason=f"{chosen.workload}: {reason}",
         headroom=round(latency / floor, 3) if floor else None,
     )
+
+
+def heavy_operations(work: WorkloadFacts) -> int:
+    """Operations that the FLOP count leaves out because it has exp, tanh and their like as one each."""
+    elements = 0
+    for operation in work.operations:
+        name = operation.op.split(".")[1] if operation.op.startswith("aten.") else operation.op
+        small_power = name == "pow" and any(a in (1, 2, 3, 4) for a in operation.args if isinstance(a, int | float))
+        if name in HEAVY and operation.shapes and not small_power:
+            elements += math.prod(operation.shapes[0])
+    return elements * (HEAVY_OPERATIONS - 1)
 
 
 def rule(metrics: dict[str, float]) -> tuple[Bottleneck, str]:
@@ -71,6 +94,10 @@ def rule(metrics: dict[str, float]) -> tuple[Bottleneck, str]:
         return "memory", f"{metrics['achieved_gbps']:.1f} GB/s is {memory:.0%} of the memory roof"
     if compute >= NEAR_ROOF:
         return "compute", f"{metrics['achieved_gflops']:.1f} GFLOP/s is {compute:.0%} of the compute roof"
+    weighed = metrics.get("of_compute_roof_weighed", 0.0)
+    counting = f"when each exp, tanh, log and the like counts {HEAVY_OPERATIONS} operations"
+    if weighed >= NEAR_ROOF:
+        return "compute", f"{weighed:.0%} of the compute roof {counting} ({compute:.0%} when it counts one)"
     ridge = metrics["compute_roof_gflops"] / metrics["memory_roof_gbps"] if memory and compute else 0.0
     intensity = metrics.get("flop_per_byte", 0.0)
     if ridge and intensity > ridge:
@@ -78,4 +105,7 @@ def rule(metrics: dict[str, float]) -> tuple[Bottleneck, str]:
         return "compute", why
     if memory >= 0.25:
         return "memory", f"{memory:.0%} of the memory roof at {intensity:.1f} FLOP a byte"
+    if weighed:
+        why = f"{memory:.0%} of the memory roof, {weighed:.0%} of the compute roof {counting}: mostly waiting"
+        return "latency", why
     return "latency", f"only {memory:.0%} of the memory and {compute:.0%} of the compute roof: waiting, not working"
