@@ -288,6 +288,14 @@ class Knowledge:
     """What the user wishes: the run's hint and the notes typed since."""
     machine: str = ""
     """The machine in a few lines of words; "" where nobody described it."""
+    evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
+    """Candidate id -> its most thorough judgement: of the pool, and of this round's parents and children."""
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
+    """Candidate id -> what limits it; of the same candidates, where they were profiled."""
+    trials: Sequence[Trial] = ()
+    """All that the tuner tried in this run."""
+    named: Sequence[Candidate] = ()
+    """Other candidates that the decision at hand names in its text."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ Send; each hands its child to a profiler of its own; the judge itself takes one 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 from langgraph.graph import END, START, StateGraph
@@ -16,14 +15,13 @@ from langgraph.types import Command, Send, interrupt
 
 from kernelwright.agents.context import RunContext
 from kernelwright.agents.finish import finish_run
-from kernelwright.agents.knowledge import evaluation_of, knowledge_of
+from kernelwright.agents.knowledge import evaluation_of, for_coder, knowledge_of
 from kernelwright.agents.likeness import fingerprint
 from kernelwright.agents.llm.desk import LimitReached
 from kernelwright.agents.profiler import against_parent
 from kernelwright.agents.repairing import judge_with_repairs
 from kernelwright.agents.state import Judged, OneCandidate, OneDecision, RunState
 from kernelwright.agents.steering import changed_plan, given_start, plan_as_data
-from kernelwright.protocols import Knowledge
 from kernelwright.records import Decision, Evaluation
 
 NOT_MADE = "it cannot be made for this task by the engine"
@@ -118,7 +116,7 @@ def coder(state: OneDecision, runtime: Runtime[RunContext]) -> Command[Any]:
     context = runtime.context
     context.enter("coder", state["round"])
     decision = _decision(context, state["decision"])
-    known = _with_parent(context, knowledge_of(context, _state_for_coder(context, state["round"])), decision)
+    known = for_coder(context, knowledge_of(context, _state_for_coder(context, state["round"])), decision)
     candidate = None
     try:
         if given := given_start(decision):
@@ -136,13 +134,6 @@ def coder(state: OneDecision, runtime: Runtime[RunContext]) -> Command[Any]:
     return Command(
         goto=Send("profiler", OneCandidate(decision=decision.id, candidate=child, round=state["round"]))
     )
-
-
-def _with_parent(context: RunContext, known: Knowledge, decision: Decision) -> Knowledge:
-    """What a coder starts from is among what it is shown, whatever else has become better since the plan."""
-    if decision.parent is None or any(c.id == decision.parent for c in known.pool):
-        return known
-    return replace(known, pool=[context.folder.candidate(decision.parent), *known.pool])
 
 
 def _state_for_coder(context: RunContext, round_: int) -> RunState:

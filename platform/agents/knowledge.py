@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 
 from kernelwright.agents.context import RunContext
 from kernelwright.agents.state import RunState
@@ -10,8 +13,12 @@ from kernelwright.agents.steering import wishes
 from kernelwright.agents.strategies import Standing, parents
 from kernelwright.memory.recall import recorded
 from kernelwright.protocols import Knowledge, Recalled
-from kernelwright.records import Candidate, Ceilings, Environment, Evaluation, Technique
+from kernelwright.records import Candidate, Ceilings, Decision, Environment, Evaluation, Technique
 from kernelwright.workspace import append_line, now
+
+MOST_NAMED = 2
+"""Other candidates whose sources a coder is shown because its decision names them."""
+_ID = re.compile(r"\b[0-9a-f]{8,16}\b")
 
 
 def knowledge_of(context: RunContext, state: RunState) -> Knowledge:
@@ -23,12 +30,16 @@ def knowledge_of(context: RunContext, state: RunState) -> Knowledge:
     bottleneck = profile.bottleneck if profile is not None else ""
     evidence = context.roles.recall.evidence(family=context.task.family, bottleneck=bottleneck)
     recalled = _recalled(context, bottleneck)
+    pool = _pool(context, state)
+    shown = _at_hand(context, state, [*pool, best] if best is not None else pool)
+    judged = {name: context.best_evaluation(name) for name in shown}
+    profiles = {name: context.folder.profile(name) for name in shown}
     return Knowledge(
         task=context.task,
         facts=session.facts,
         baselines=session.baselines,
         best=best,
-        pool=_pool(context, state),
+        pool=pool,
         best_evaluation=context.best_evaluation(best_id) if best_id else None,
         profile=profile,
         recalled=recalled,
@@ -39,7 +50,31 @@ def knowledge_of(context: RunContext, state: RunState) -> Knowledge:
         round=state.get("round", 0),
         hint=wishes(config.hint, context.folder),
         machine=machine_words(session.environment, session.ceilings),
+        evaluations={name: found for name, found in judged.items() if found is not None},
+        profiles={name: found for name, found in profiles.items() if found is not None},
+        trials=context.folder.trials(),
     )
+
+
+def _at_hand(context: RunContext, state: RunState, candidates: Sequence[Candidate]) -> list[str]:
+    """Ids of the candidates that a page of this round may speak of."""
+    steps = [d for d in context.folder.decisions() if d.round == state.get("round", 0)]
+    ids = [c.id for c in candidates] + [name for d in steps for name in (d.parent, d.child) if name]
+    return list(dict.fromkeys(ids))
+
+
+def for_coder(context: RunContext, known: Knowledge, decision: Decision) -> Knowledge:
+    """What a coder starts from is among what it is shown, whatever is better by now; so is what its decision names."""
+    ids = context.folder.candidate_ids()
+    told = " ".join((decision.summary, decision.where, decision.evidence, decision.hypothesis))
+    said = set(_ID.findall(f"{told} {' '.join(map(str, decision.parameters.values()))}".lower()))
+    said |= {d.child for d in known.tried if d.child and any(d.id.startswith(text) for text in said)}
+    named = [name for name in ids if name != decision.parent and any(name.startswith(text) for text in said)]
+    found = [context.folder.candidate(name) for name in named[:MOST_NAMED]]
+    pool = list(known.pool)
+    if decision.parent is not None and all(c.id != decision.parent for c in pool):
+        pool.insert(0, context.folder.candidate(decision.parent))
+    return replace(known, pool=pool, named=found)
 
 
 def machine_words(environment: Environment, ceilings: Ceilings) -> str:
@@ -49,12 +84,19 @@ def machine_words(environment: Environment, ceilings: Ceilings) -> str:
         "Processor": environment.cpu,
         "Widest vector extension": environment.isa,
         "Threads a kernel may use": str(environment.threads),
+        "Caches that one core sees": ", ".join(f"{k} {v >> 10} KiB" for k, v in environment.cache_bytes.items()),
+        "Clock when the run began": f"{environment.clock_ghz:.2f} GHz" if environment.clock_ghz else "",
         "GPU": environment.gpu,
         "C++ compiler": environment.compiler,
         "BLAS behind torch": environment.blas,
         "Roof, float32 GFLOP/s": f"{ceilings.gflops:.0f}" if ceilings.gflops else "",
         "Roof, GB/s by size of what is touched": bandwidths,
     }
+    if bandwidths:
+        named["How the roofs were measured"] = (
+            f"{environment.threads} thread(s), the same memory over and over: the better of copying (bytes read and "
+            "written count) and reading; multiply-adds in registers. What another core wrote last comes more slowly"
+        )
     return "\n".join(f"{label}: {text}" for label, text in named.items() if text)
 
 

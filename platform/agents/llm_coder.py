@@ -10,6 +10,7 @@ from kernelwright.agents.llm.assembling import Section
 from kernelwright.agents.llm.desk import Call, ModelDesk
 from kernelwright.agents.llm.drafts import CodeDraft
 from kernelwright.agents.llm.prompt_book import PromptBook
+from kernelwright.agents.tuned_sources import as_tuned
 from kernelwright.agents.writing import candidate_of
 from kernelwright.protocols import Knowledge, Recalled
 from kernelwright.records import Candidate, Decision, Entry, Evaluation
@@ -80,8 +81,9 @@ class ModelCoder:
             "machine": Section(showing.machine_text(known), keep=7),
             "guide": Section(f"Language: {name}.\n\n{spoken.guide()}", keep=8),
             "decision": Section(showing.decision_text(decision), keep=10),
-            "parent": Section(showing.candidate_text(parent) if parent is not None else "", keep=8),
-            "profile": Section(showing.profile_text(known.profile) if parent is not None else "", keep=4),
+            "parent": Section(showing.candidates_text([parent], known) if parent is not None else "", keep=8),
+            "profile": Section(showing.profile_of_parent(parent, known) if parent is not None else "", keep=4),
+            "named": Section(showing.candidates_text(known.named, known, base=parent), keep=5),
             "exemplars": Section("\n\n".join(showing.exemplar_text(r.solution) for r in shown), keep=3),
             "wishes": Section(known.hint, keep=9),
             **more,
@@ -99,8 +101,10 @@ class ModelCoder:
             ),
         )
 
+        base = as_tuned(parent) if parent is not None else None  # edits are of what was shown
+
         def check(draft: CodeDraft) -> Candidate:
-            return candidate_of(draft.parsed, language=name, entry=spoken.entry, parent=parent)
+            return candidate_of(draft.parsed, language=name, entry=spoken.entry, parent=base)
 
         return ask_until_usable(self._desk, asked, check)
 

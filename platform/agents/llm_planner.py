@@ -56,7 +56,7 @@ class ModelPlanner:
 
     def _sections(self, known: Knowledge, limit: int) -> dict[str, Section]:
         best = f"{known.best.id}: {showing.measured_text(known.best_evaluation)}" if known.best is not None else ""
-        parents = "\n\n".join(showing.candidate_text(c) for c in list(known.pool)[:SHOWN_PARENTS])
+        parents = showing.candidates_text(list(known.pool)[:SHOWN_PARENTS], known)
         return {
             "task": Section(showing.task_text(known) + "\n\n" + showing.border_text(known), keep=9),
             "machine": Section(showing.machine_text(known), keep=8),
@@ -77,7 +77,8 @@ class ModelPlanner:
             f"Up to {limit} decisions for round {known.round}. Languages you can have written: "
             f"{', '.join(self._writable)}. `start_from` is one of: {', '.join(starts)}"
             + (", or a recalled `solution:ID#RUNG`" if known.recalled else "")
-            + ". A prediction is over what it starts from; over the baseline to be beaten where that is the reference."
+            + ". A prediction is over what it starts from; where that is the reference, over the baseline to be beaten "
+            "at the time it has beside a candidate."
         )
 
     def _decisions(self, drafts: Sequence[DecisionDraft], known: Knowledge) -> list[Decision]:

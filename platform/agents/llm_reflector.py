@@ -10,6 +10,7 @@ from kernelwright.agents.llm.assembling import Section
 from kernelwright.agents.llm.desk import Call, LimitReached, ModelDesk
 from kernelwright.agents.llm.drafts import ReflectionDraft
 from kernelwright.agents.llm.prompt_book import PromptBook
+from kernelwright.agents.tuned_sources import tuning_text
 from kernelwright.protocols import Knowledge, Reflection, Reflector
 from kernelwright.records import Decision, Evaluation
 
@@ -53,9 +54,10 @@ class ModelReflector:
     ) -> ReflectionDraft | None:
         outcomes = []
         for (decision, evaluation), judged in zip(round_, ruled.decisions, strict=True):
-            predicted = f"{decision.predicted_speedup:.2f}x" if decision.predicted_speedup else "nothing"
-            text = f"### {decision.id[:8]}\n{showing.decision_text(decision)}\nPredicted: {predicted}\n"
-            text += f"Measured: {showing.measured_text(evaluation)}\nVerdict: {judged.verdict}: {judged.learned}"
+            text = f"### {decision.id[:8]}\n{showing.decision_text(decision)}\n"
+            text += "" if decision.predicted_speedup else "Predicted: nothing\n"
+            text += f"Judged: {showing.measured_text(evaluation)}\nVerdict: {judged.verdict}: {judged.learned}"
+            text += _around(known, decision, evaluation)
             if evaluation.failure is not None and evaluation.failure.log_tail:
                 text += "\n" + showing.quoted_log(evaluation.failure.log_tail, 1200)
             outcomes.append(text)
@@ -73,6 +75,18 @@ class ModelReflector:
             call=Call(slot=f"reflector/r{known.round}", role="reflector", round=known.round),
         )
         return ask_until_usable(self._desk, asked, lambda draft: draft)
+
+
+def _around(known: Knowledge, decision: Decision, evaluation: Evaluation) -> str:
+    """Tuned values with the trials behind them, and what limited the kernel before and after."""
+    lines = []
+    if tuning := tuning_text(evaluation.candidate_id, known.trials):
+        lines.append(tuning)
+    for when, name in (("Before", decision.parent or ""), ("After", evaluation.candidate_id)):
+        if (profile := known.profiles.get(name)) is not None:
+            times = f" It takes {profile.headroom:.2f} times the machine's floor." if profile.headroom else ""
+            lines.append(f"{when} ({name[:8]}): limited by {profile.bottleneck}: {profile.reason}.{times}")
+    return "".join(f"\n{line}" for line in lines)
 
 
 def _with_words(decision: Decision, draft: ReflectionDraft) -> Decision:

@@ -1,7 +1,16 @@
 """The parts around a model: where rounds start, like kernels, candidates from answers, what models are shown."""
 
 import pytest
-from fakes.records import a_candidate, a_decision, a_failure, a_profile
+from fakes.records import (
+    a_baseline,
+    a_candidate,
+    a_decision,
+    a_failure,
+    a_profile,
+    a_task,
+    an_evaluation,
+    some_facts,
+)
 
 from kernelwright.agents import showing
 from kernelwright.agents.hybrid import HybridCoder, HybridPlanner
@@ -10,11 +19,14 @@ from kernelwright.agents.llm.drafts import read_decisions
 from kernelwright.agents.llm.exchange import BadAnswer
 from kernelwright.agents.llm.parsing import parse_code
 from kernelwright.agents.llm.prompt_book import ROLES, seed_prompt
+from kernelwright.agents.llm.shortening import shortened
 from kernelwright.agents.steering import changed_plan, plan_as_data
 from kernelwright.agents.strategies import Standing, parents
+from kernelwright.agents.tuned_sources import as_tuned, tuning_text
 from kernelwright.agents.writing import candidate_of
 from kernelwright.cli.steering import edit_plan
-from kernelwright.records import Candidate, Entry, SourceFile, Status
+from kernelwright.protocols import Knowledge
+from kernelwright.records import Candidate, Entry, InputSpec, SourceFile, Status, Trial, Tunable
 
 STANDINGS = [
     Standing("a", 3.0, "cpp", "tile"), Standing("b", 2.0, "cpp", "tile"), Standing("c", 1.5, "torch", "fuse"),
@@ -183,3 +195,99 @@ def test_every_role_has_a_seed_whose_version_follows_from_its_text():
         or "is an instruction" in seed_prompt(r).text
         for r in ROLES
     )
+
+
+TUNED = """// tunable UNROLL = 4 in {2, 4, 8}
+#ifndef UNROLL
+#define UNROLL 4
+#endif
+int kw_run() { return UNROLL; }
+"""
+
+
+def tuned(value, text=TUNED):
+    return source(text, tunables=(Tunable(name="UNROLL", values=(2, 4, 8), value=value),))
+
+
+def test_a_tuned_candidate_is_shown_and_edited_at_its_tuned_values():
+    told = showing.candidate_text(tuned(8))
+    assert "UNROLL = 8 in {2, 4, 8}" in told and "#define UNROLL 8" in told and tuned(8).id in told
+    answer = "<<<<<<< SEARCH\n#define UNROLL 8\n#endif\n=======\n#define UNROLL 8\n#endif\n// new\n>>>>>>> REPLACE"
+    child = made(answer, parent=as_tuned(tuned(8)))
+    assert [t.value for t in child.tunables] == [8] and "// new" in child.files[0].text
+    assert as_tuned(tuned(4)).files == tuned(4).files
+
+
+def test_the_tuners_trials_are_told_best_first():
+    variants = {value: tuned(value) for value in (2, 4, 8)}
+    trials = [
+        Trial(
+            candidate_id=variants[value].id, base_id=variants[4].id, values={"UNROLL": value},
+            status=Status.PASSED if score else Status.COMPILE_ERROR, score=score,
+        )
+        for value, score in ((2, 1.1), (4, None), (8, 3.5))
+    ]  # fmt: skip
+    for asked in (8, 4):
+        told = tuning_text(variants[asked].id, trials).split("\n")
+        assert told[1].startswith("- UNROLL=8 -> 3.50x") and told[3].startswith("- UNROLL=4 -> COMPILE_ERROR")
+        assert [line.endswith("<- taken") for line in told[1:]] == [asked == 8, False, asked == 4]
+    assert tuning_text("unknown", trials) == ""
+
+
+def known(**fields):
+    task = fields.pop("task", a_task())
+    return Knowledge(task=task, facts=some_facts(task), **{"baselines": (), **fields})
+
+
+def test_a_parents_own_profile_is_shown_and_never_the_best_ones():
+    best, parent = a_candidate("int best;"), a_candidate("int parent;")
+    have = known(best=best, profile=a_profile(best), profiles={best.id: a_profile(best)})
+    assert showing.profile_of_parent(parent, have) == f"Candidate {parent.id} was not profiled."
+    have = known(best=best, profile=a_profile(best), profiles={parent.id: a_profile(parent)})
+    assert parent.id in showing.profile_of_parent(parent, have)
+    assert best.id not in showing.profile_of_parent(parent, have)
+
+
+def test_near_identical_candidates_are_shown_as_differences():
+    lines = "".join(f"int line_{i} = {i};\n" for i in range(60))
+    first, second = source(lines + "int kw_run();\n"), source(lines.replace("= 30;", "= 99;") + "int kw_run();\n")
+    told = showing.candidates_text([first, second, a_candidate("int other;")], known())
+    assert told.count("int line_10 = 10;") == 1 and "+int line_30 = 99;" in told and "int other;" in told
+    assert f"As a difference from {first.id}" in told
+
+
+def test_baselines_are_told_at_the_time_they_have_beside_a_candidate():
+    judged = an_evaluation("c1", speedup=6.0, latency_us={"small": 700.0})
+    wide = judged.workloads[0].ratios[0].model_copy(update={"low": 1.0, "high": 60.0})
+    disturbed = judged.model_copy(update={"workloads": (judged.workloads[0].model_copy(update={"ratios": (wide,)}),)})
+    baseline = a_baseline("compile", {"small": 8128.0}, best=True)
+    told = showing.baselines_text(known(baselines=(baseline,), evaluations={"c1": judged}))
+    assert "8128.0 us <- to be beaten" in told and "small 4200.0 us <- count on this one" in told
+    assert "4200" not in showing.baselines_text(known(baselines=(baseline,), evaluations={"c1": disturbed}))
+
+
+def test_domains_and_accuracy_are_told_in_words():
+    spec = {"axes": ("n",), "dtype": "int64"}
+    inputs = (
+        InputSpec(name="targets", domain={"low": 0.0}, **spec),
+        InputSpec(name="levels", domain={"low": 0.0, "high": 7.0}, **spec),
+        InputSpec(name="x", axes=("n",), dtype="float32", domain={"low": 0.0}),
+    )
+    told = showing.task_text(known(task=a_task(inputs=inputs)))
+    assert "targets: whole numbers from 0 as get_inputs()" in told and "to None" not in told
+    assert "levels: whole numbers from 0 to 7" in told and "x: at least 0" in told
+    assert "4 times that of the reference as written, or 1e-05" in told and "0.00012 of the result's RMS" in told
+
+
+def test_a_floor_reads_the_right_way_round():
+    told = showing.measured_text(an_evaluation("c", speedup=2.0, latency_us={"w": 400.0}, floor_us={"w": 100.0}))
+    assert "4.00 times the machine's floor" in told and "25%" not in told
+
+
+def test_texts_are_cut_after_a_sentence_and_say_so():
+    text = "One sentence. " + "Another one that is rather long. " * 60
+    cut = shortened(text, 300)
+    assert len(cut) <= 300 and cut.endswith("long. (cut)") and shortened("short  text", 300) == "short text"
+    assert shortened("word " * 100, 50).endswith("word (cut)") and len(shortened("x" * 500, 50)) <= 50
+    (draft,) = read_decisions([{"technique": "t", "summary": text, "hypothesis": "h" * 5000}])
+    assert draft.summary.endswith("long. (cut)") and len(draft.hypothesis) <= 1000

@@ -12,9 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from kernelwright.agents.llm.exchange import BadAnswer
 from kernelwright.agents.llm.parsing import Parsed
+from kernelwright.agents.llm.shortening import shortened
 
 BOTTLENECKS = ("memory", "compute", "latency", "overhead", "parallelism", "unknown")
 MAX_DRAFTS = 16
+MOST_CHARACTERS = 1000
+"""Longest text of one field; longer ones are cut after a sentence."""
 
 
 class _Draft(BaseModel):
@@ -25,12 +28,12 @@ class DecisionDraft(_Draft):
     """One move that the planner proposes."""
 
     technique: str = Field(min_length=1, max_length=80)
-    summary: str = Field(min_length=1, max_length=400)
-    where: str = Field(default="", max_length=300)
+    summary: str = Field(min_length=1)
+    where: str = ""
     parameters: dict[str, Any] = Field(default_factory=dict)
     bottleneck: str = "unknown"
-    evidence: str = Field(default="", max_length=600)
-    hypothesis: str = Field(default="", max_length=600)
+    evidence: str = ""
+    hypothesis: str = ""
     predicted_speedup: float | None = None
     language: str = ""
     start_from: str = ""
@@ -44,8 +47,7 @@ class DecisionDraft(_Draft):
     @field_validator("summary", "where", "evidence", "hypothesis", mode="before")
     @classmethod
     def _cut(cls, value: Any) -> Any:
-        text = " ".join(str(value if value is not None else "").split())
-        return text[:300]
+        return shortened(str(value if value is not None else ""), MOST_CHARACTERS)
 
     @field_validator("parameters", mode="before")
     @classmethod
@@ -75,12 +77,12 @@ class LearnedDraft(_Draft):
 
     decision: str
     """The beginning of its id."""
-    learned: str = Field(max_length=600)
+    learned: str
 
     @field_validator("learned", mode="before")
     @classmethod
     def _cut(cls, value: Any) -> str:
-        return " ".join(str(value or "").split())[:400]
+        return shortened(str(value or ""), MOST_CHARACTERS)
 
 
 class ReflectionDraft(_Draft):
@@ -93,7 +95,7 @@ class ReflectionDraft(_Draft):
     @field_validator("next_move", mode="before")
     @classmethod
     def _cut(cls, value: Any) -> str:
-        return " ".join(str(value or "").split())[:400]
+        return shortened(str(value or ""), MOST_CHARACTERS)
 
 
 class CodeDraft(_Draft):

@@ -60,6 +60,7 @@ class Write(dspy.Signature):
     decision: str = dspy.InputField(desc="The decision to carry out")
     parent: str = dspy.InputField(desc="Sources to start from")
     profile: str = dspy.InputField(desc="Profile of what it starts from")
+    named: str = dspy.InputField(desc="Other candidates that the decision names")
     exemplars: str = dspy.InputField(desc="Exemplars")
     wishes: str = dspy.InputField(desc="Wishes of the user")
     failure: str = dspy.InputField(desc="What the judge found")
