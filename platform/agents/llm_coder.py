@@ -93,6 +93,7 @@ class ModelCoder:
             prompt=self._book.prompt(call.role, known),
             sections=sections,
             budget_tokens=self._desk.options.coder_tokens,
+            needless=frozenset({"machine", "profile", "named", "exemplars"}),
             call=replace(
                 call,
                 round=decision.round,

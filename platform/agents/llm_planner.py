@@ -41,6 +41,7 @@ class ModelPlanner:
             prompt=self._book.prompt("planner", knowledge),
             sections=self._sections(knowledge, limit),
             budget_tokens=self._desk.options.planner_tokens,
+            only_form=frozenset({"machine", "parents", "profile", "precedents", "evidence", "tried"}),
             call=Call(
                 slot=f"planner/r{knowledge.round}",
                 role="planner",

@@ -72,6 +72,7 @@ class ModelReflector:
                 "tried": Section(showing.tried_text([d for d in known.tried if d.id not in here]), keep=3),
             },
             budget_tokens=self._desk.options.reflector_tokens,
+            only_form=frozenset({"task", "profile", "tried"}),
             call=Call(slot=f"reflector/r{known.round}", role="reflector", round=known.round),
         )
         return ask_until_usable(self._desk, asked, lambda draft: draft)

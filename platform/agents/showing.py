@@ -210,7 +210,7 @@ def measured_text(evaluation: Evaluation | None) -> str:
         parts.append(f"{s.value:.2f}x [{s.low:.2f}, {s.high:.2f}] over {s.against}{wide}")
     for w in evaluation.workloads:
         if w.latency_us is not None:
-            floor = f" ({1 / w.of_floor:.2f} times {FLOOR})" if w.of_floor else ""
+            floor = f" ({1 / w.of_floor:.2f} times the machine's floor)" if w.of_floor else ""
             parts.append(f"{w.workload} {w.latency_us.median:.1f} us{floor}")
     return "; ".join(parts) or "passed, not timed"
 

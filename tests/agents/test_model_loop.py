@@ -97,6 +97,38 @@ def test_a_bad_plan_is_asked_for_again_with_what_was_wrong(tmp_path, bad):
     assert "Your last answer could not be used" in model.prompts("planner")[1]
 
 
+def test_a_retry_page_shows_what_can_be_mended_and_leaves_out_what_that_does_not_need(tmp_path):
+    plans = [decisions_json("x"), '```json\n[{"technique": "t", ]\n```', decisions_json("y", technique="t2")]
+    cut = Says(kernel("us=7")[:-20], finish="length")
+    model = Model(planner=plans, coder=[cut, kernel("us=100"), "no code", kernel("us=90")])
+    go(tmp_path, model, budget__rounds=2)
+    first, unread, mended = model.prompts("planner")
+    assert "## Profile of the best" in unread and "## Tried in this run" in unread
+    assert '"technique": "t", ]' in mended and "## What is asked for" in mended and "## Baselines" in mended
+    assert "## Profile of the best" not in mended and "## Tried in this run" not in mended
+    assert "left out on this page: " in mended and len(mended) < len(unread)
+    again = model.prompts("coder")[1]
+    assert "us=7" not in again and "write the answer anew" in again and "## The machine" in again
+    assert "## Your last answer\n\nno code" in model.prompts("coder")[3]
+
+
+def test_a_coder_is_shown_what_it_starts_from_and_what_its_decision_names(tmp_path):
+    model = Model(planner=[decisions_json("a", "b"), ""], coder=[kernel("us=100"), kernel("us=90"), kernel("us=80")])
+
+    def later(body):
+        if role_of(body) == "planner" and "planner" in model.roles():
+            ids = [c for c in body["messages"][-1]["content"].split() if len(c) == 17 and c.endswith(",")]
+            worse = [c.strip(",") for c in ids][-1]  # start_from is one of: reference, best, worse
+            model.answers["planner"] = [decisions_json("c", technique="t2", hypothesis=f"As in {worse[:8]}.")]
+        return model(body)
+
+    _, folder = go(tmp_path, later, budget__rounds=2, search__strategy="beam")
+    page = model.prompts("coder")[2]
+    assert "## Other candidates that the decision names" in page and ("us=100" in page or "us=90" in page)
+    reflections = model.prompts("reflector")
+    assert reflections[0].count("Predicted: ") == 2 and "over the baseline to be beaten" in reflections[0]
+
+
 def test_an_edit_that_does_not_match_is_shown_its_nearest_passage(tmp_path):
     wrong = "### EDIT: kernel.cpp\n<<<<<<< SEARCH\nfor (;;) nothing();\n=======\nx\n>>>>>>> REPLACE"
     model = Model(planner=[decisions_json("x")], coder=[kernel("WRONG")], repairer=[wrong, edit("WRONG", "us=110")])

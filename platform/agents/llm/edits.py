@@ -1,8 +1,11 @@
-"""Search/replace edits of a text: exactly, else with other blanks, else at the nearest passage within a limit."""
+"""Search/replace edits of a text: whole lines, exactly or with other blanks; else parts of lines that occur once; else
+the nearest passage within a limit.
+"""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
 
 from kernelwright.agents.llm.exchange import BadAnswer
@@ -52,6 +55,8 @@ def apply_edit(text: str, search: str, replace: str, *, path: str) -> str:
             )
         if at:
             return _put(lines, at[0], len(wanted), replace, wanted)
+    if (part := _once(text, search)) is not None:
+        return text[: part.start()] + replace.strip("\n") + text[part.end() :]
     at_best, ratio, second = _nearest(lines, wanted)
     if ratio >= NEAREST and ratio - second >= CLEAR:
         return _put(lines, at_best, len(wanted), replace, wanted)
@@ -60,6 +65,15 @@ def apply_edit(text: str, search: str, replace: str, *, path: str) -> str:
         f"The passage of an edit is not in {path}. Searched for:\n{_quoted(wanted)}\nThe nearest passage, at line "
         f"{at_best + 1}, is:\n{_quoted(near)}\nCopy the lines exactly as they stand, or give the whole file."
     )
+
+
+def _once(text: str, search: str) -> re.Match[str] | None:
+    """Where a passage that begins or ends within a line stands, if it stands there only and cuts no word in two."""
+    for passage in (search.strip("\n"), search.strip()):
+        if text.count(passage) == 1:
+            before, after = (r"(?<!\w)" if passage[0].isalnum() else ""), (r"(?!\w)" if passage[-1].isalnum() else "")
+            return re.search(before + re.escape(passage) + after, text)
+    return None
 
 
 def _numbers(places: Sequence[int]) -> str:

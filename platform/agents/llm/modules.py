@@ -46,6 +46,7 @@ class Plan(dspy.Signature):
     wishes: str = dspy.InputField(desc="Wishes of the user")
     asked: str = dspy.InputField(desc="What is asked for")
     problem: str = dspy.InputField(desc="Your last answer could not be used")
+    last: str = dspy.InputField(desc="Your last answer")
     dropped: str = dspy.InputField(desc="Left out")
     decisions: list[DecisionDraft] = dspy.OutputField(desc="decisions, best first")
 
@@ -65,6 +66,7 @@ class Write(dspy.Signature):
     wishes: str = dspy.InputField(desc="Wishes of the user")
     failure: str = dspy.InputField(desc="What the judge found")
     problem: str = dspy.InputField(desc="Your last answer could not be used")
+    last: str = dspy.InputField(desc="Your last answer")
     dropped: str = dspy.InputField(desc="Left out")
     code: CodeDraft = dspy.OutputField(desc="files or edits")
 
@@ -77,6 +79,7 @@ class Reflect(dspy.Signature):
     profile: str = dspy.InputField(desc="Profile of the best")
     tried: str = dspy.InputField(desc="Tried before")
     problem: str = dspy.InputField(desc="Your last answer could not be used")
+    last: str = dspy.InputField(desc="Your last answer")
     dropped: str = dspy.InputField(desc="Left out")
     reflection: ReflectionDraft = dspy.OutputField(desc="what was learned and the next move")
 
@@ -98,7 +101,8 @@ Either every file whole, each under a heading with its name:
 ...
 ```
 
-or, when sources to start from are given, edits of them, each passage copied exactly and occurring once:
+or, when sources to start from are given, edits of them as they are shown; each passage is copied exactly, occurs once
+in its file, and is best made of whole lines (several edits may follow each other under one heading):
 
 ### EDIT: kernel.cpp
 <<<<<<< SEARCH

@@ -92,6 +92,16 @@ def test_edits_fall_in_place():
     assert apply_edit(text, "", "e", path="k").endswith("d\ne\n")
 
 
+def test_a_part_of_a_line_is_found_where_it_occurs_once_and_cuts_no_word():
+    text = "int n = 10; // rows\nint max = 100;\nfoo(n);\n"
+    assert apply_edit(text, "n = 10", "n = 20", path="k") == text.replace("n = 10", "n = 20")
+    assert apply_edit(text, "= 10; // rows\nint", "= 1;\nint", path="k").startswith("int n = 1;\nint max")
+    assert apply_edit(text, "  // rows", "", path="k") == text.replace("// rows", "")
+    for unfit in ("ax = 10", "int", "= 10"):
+        with pytest.raises(BadAnswer):
+            apply_edit(text, unfit, "x", path="k")
+
+
 def test_the_nearest_passage_is_taken_within_a_limit():
     text = "int total = 0;\nfor (int i = 0; i < n; ++i) total += values[i] * weights[i];\nreturn total;\n"
     near = "for (int i = 0; i < n; i++) total += values[i] * weights[i];"
