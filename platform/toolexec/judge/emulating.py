@@ -19,9 +19,13 @@ from kernelwright.toolexec.judge.judgement import hosted, prove
 from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.languages.gpu_language import has_host_code, plan_of
 from kernelwright.toolexec.languages.launch import LaunchError
+from kernelwright.toolexec.languages.torch import TorchLanguage
 
 CHECKED = "emulated: run on the processor with all checkers on; right or wrong, never fast or slow"
 UNCHECKED = "emulated without checkers: only the results were looked at; right or wrong, never fast or slow"
+INTERPRETED = "interpreted: Triton's own interpreter ran it, program after program; races between programs are not seen"
+UNSUPPORTED = "unsupported: "
+"""How the emulator and the interpreter begin to say what they cannot run."""
 
 
 class NotEmulated(Exception):
@@ -42,20 +46,25 @@ class Emulating(Evaluating):
                     self._prove(name, artifact)
             finally:
                 self.clock.measure_s = time.monotonic() - start
-            return self._evaluation(
-                Status.PASSED, Level.EMULATED, notes=(CHECKED if self._checked else UNCHECKED, *self._notes())
-            )
+            return self._evaluation(Status.PASSED, Level.EMULATED, notes=(self._kind(), *self._notes()))
         except NotEmulated as reason:
             return self._evaluation(
                 Status.UNJUDGED, Level.COMPILED, failure=Failure(check="emulate", message=str(reason))
             )
         except Rejection as rejection:
+            if rejection.failure.message.removeprefix("run: ").startswith(UNSUPPORTED):
+                return self._evaluation(Status.UNJUDGED, Level.COMPILED, failure=rejection.failure)
             failure = self._located(rejection.failure, artifacts)
             return self._evaluation(rejection.status, Level.EMULATED, failure=failure)
 
     @property
     def _checked(self) -> bool:
         return self.place.settings.device != "emulated:unchecked"
+
+    def _kind(self) -> str:
+        if self.candidate.language is LanguageName.TRITON:
+            return INTERPRETED
+        return CHECKED if self._checked else UNCHECKED
 
     def _build(self, candidate: Candidate) -> dict[str, Path]:
         start = time.monotonic()
@@ -67,8 +76,10 @@ class Emulating(Evaluating):
             self.clock.build_s += time.monotonic() - start
 
     def _emulated(self, candidate: Candidate) -> dict[str, Path]:
+        if candidate.language is LanguageName.TRITON:
+            return self._interpreted(candidate)
         if candidate.entry is not Entry.C or candidate.language is LanguageName.CPP:
-            raise NotEmulated(f"{candidate.language.value} is no language that the emulator runs: cuda, cute")
+            raise NotEmulated(f"{candidate.language.value} is no language that the emulator runs: cuda, cute, triton")
         files = {f.path: f.text for f in candidate.files}
         if reason := cannot_run(files):
             raise NotEmulated(reason)
@@ -88,6 +99,18 @@ class Emulating(Evaluating):
             failure = Failure(check="build", message=first[:300], log_tail=built.log[-1500:])
             raise Rejection(Status.COMPILE_ERROR, failure)
         return {w.name: built.artifact for w in self.place.task.workloads}
+
+    def _interpreted(self, candidate: Candidate) -> dict[str, Path]:
+        """A Triton candidate is its own files: Triton's interpreter runs them."""
+        made: dict[str, Path] = {}
+        for workload in self.place.task.workloads:
+            built = TorchLanguage().build(
+                candidate, self.place.facts, workload=workload.name, folder=self.place.builds, timeout_s=60.0
+            )
+            if not built.ok or built.artifact is None:
+                raise Rejection(Status.COMPILE_ERROR, Failure(check="build", message=built.log[:300]))
+            made[workload.name] = built.artifact
+        return made
 
     def _prove(self, workload: str, artifact: Path) -> None:
         bench = self.place.benches[workload]

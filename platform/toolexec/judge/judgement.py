@@ -137,7 +137,7 @@ def hosted(
         spec = bench.described.spec(candidate, artifact, bench.settings.threads)
         spec = replace(spec, options={**spec.options, **(options or {})})
         if bench.settings.device.partition(":")[0] == "emulated":
-            spec = replace(spec, entry="emulated")
+            spec = replace(spec, entry="interpreted" if candidate.entry is Entry.MODULE else "emulated")
         contestant = Contestant(candidate.id, worker, "k", spec, trusted=False, guards=bench.book.guards)
         contestant.budget_s, contestant.deadline = allowance.budget_s, allowance.deadline
         doing = "load"

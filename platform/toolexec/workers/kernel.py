@@ -36,6 +36,7 @@ Array = npt.NDArray[Any]
 LOADERS: dict[str, str] = {
     "c": "kernelwright.toolexec.workers.c_kernel:load",
     "emulated": "kernelwright.toolexec.workers.emulated_kernel:load",
+    "interpreted": "kernelwright.toolexec.workers.interpreted_kernel:load",
     "module": "kernelwright.toolexec.workers.module_kernel:load",
     "pipeline": "kernelwright.toolexec.languages.halide_kernel:load",
 }
