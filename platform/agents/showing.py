@@ -18,7 +18,7 @@ PROFILE_CHARACTERS = 1500
 LOG_CHARACTERS = 2400
 SHOWN_TRIED = 40
 SHOWN_EVIDENCE = 16
-TOLD_CHARACTERS = 900
+TOLD_CHARACTERS = 1200
 """Of what one earlier decision taught."""
 FLOOR = "the machine's floor (the least time that the task's bytes and operations allow at the roofs)"
 
@@ -129,7 +129,7 @@ def machine_text(known: Knowledge) -> str:
 
 
 def baselines_text(known: Knowledge) -> str:
-    """Baselines with their times when the run began, and as the last comparison beside a candidate implies them."""
+    """Baselines with their times when the run began, and as the comparisons beside candidates imply them."""
     implied = implied_baselines_us(known)
     lines = []
     for baseline in known.baselines:
@@ -137,7 +137,7 @@ def baselines_text(known: Knowledge) -> str:
         mark = " <- to be beaten" if baseline.best else ""
         lines.append(f"- {baseline.name}: {times or 'not measured: ' + baseline.not_measured}{mark}")
         if baseline.name in implied:
-            beside = ", ".join(f"{w} {t:.1f} us" for w, t in implied[baseline.name].items())
+            beside = ", ".join(f"{w} {_last_of(found)}" for w, found in implied[baseline.name].items())
             lines.append(f"  beside the candidate that was measured last: {beside} <- count on this one")
     if known.baselines:
         lines.append(
@@ -147,15 +147,21 @@ def baselines_text(known: Knowledge) -> str:
     return "\n".join(lines)
 
 
-def implied_baselines_us(known: Knowledge) -> dict[str, dict[str, float]]:
-    """Baseline -> workload -> its time in the last undisturbed paired measurement of this run, microseconds."""
+def _last_of(times_us: Sequence[float]) -> str:
+    others = f" (beside others {min(times_us):.1f} to {max(times_us):.1f} us)" if len(times_us) > 1 else ""
+    return f"{times_us[-1]:.1f} us{others}"
+
+
+def implied_baselines_us(known: Knowledge) -> dict[str, dict[str, list[float]]]:
+    """Baseline -> workload -> its times in undisturbed paired measurements of this run, latest last, microseconds."""
     judged = {e.candidate_id: e for e in (known.best_evaluation, *known.evaluations.values()) if e is not None}
-    found: dict[str, dict[str, float]] = {}
+    found: dict[str, dict[str, list[float]]] = {}
     for evaluation in sorted(judged.values(), key=lambda e: e.created_at):
         for work in evaluation.workloads:
             for ratio in work.ratios:
                 if work.latency_us is not None and not ratio.disturbed:
-                    found.setdefault(ratio.against, {})[work.workload] = ratio.value * work.latency_us.median
+                    times = found.setdefault(ratio.against, {}).setdefault(work.workload, [])
+                    times.append(ratio.value * work.latency_us.median)
     return found
 
 

@@ -8,12 +8,14 @@ from fakes.records import (
     a_failure,
     a_profile,
     a_task,
+    an_environment,
     an_evaluation,
     some_facts,
 )
 
 from kernelwright.agents import showing
 from kernelwright.agents.hybrid import HybridCoder, HybridPlanner
+from kernelwright.agents.knowledge import machine_words
 from kernelwright.agents.likeness import fingerprint
 from kernelwright.agents.llm.drafts import read_decisions
 from kernelwright.agents.llm.exchange import BadAnswer
@@ -26,7 +28,7 @@ from kernelwright.agents.tuned_sources import as_tuned, tuning_text
 from kernelwright.agents.writing import candidate_of
 from kernelwright.cli.steering import edit_plan
 from kernelwright.protocols import Knowledge
-from kernelwright.records import Candidate, Entry, InputSpec, SourceFile, Status, Trial, Tunable
+from kernelwright.records import Candidate, Ceilings, Entry, InputSpec, SourceFile, Status, Trial, Tunable
 
 STANDINGS = [
     Standing("a", 3.0, "cpp", "tile"), Standing("b", 2.0, "cpp", "tile"), Standing("c", 1.5, "torch", "fuse"),
@@ -264,6 +266,18 @@ def test_baselines_are_told_at_the_time_they_have_beside_a_candidate():
     told = showing.baselines_text(known(baselines=(baseline,), evaluations={"c1": judged}))
     assert "8128.0 us <- to be beaten" in told and "small 4200.0 us <- count on this one" in told
     assert "4200" not in showing.baselines_text(known(baselines=(baseline,), evaluations={"c1": disturbed}))
+    later = an_evaluation("c2", speedup=8.0, latency_us={"small": 500.0}, created_at="2999")
+    told = showing.baselines_text(known(baselines=(baseline,), evaluations={"c2": later, "c1": judged}))
+    assert "small 4000.0 us (beside others 4000.0 to 4200.0 us)" in told
+
+
+def test_the_machine_is_told_with_its_caches_clock_and_how_roofs_were_measured():
+    machine = an_environment(cache_bytes={"L1": 49152, "L2": 2 << 20}, clock_ghz=2.6)
+    told = machine_words(machine, Ceilings(gbps={1 << 20: 140.0}, gflops=118.0))
+    for words in ("L1 48 KiB, L2 2048 KiB", "2.60 GHz", "1024 KiB 140", "1 thread(s), the same memory"):
+        assert words in told
+    assert machine.machine_id == an_environment().machine_id  # measurements before these were kept stay comparable
+    assert "Caches" not in machine_words(an_environment(), Ceilings())
 
 
 def test_domains_and_accuracy_are_told_in_words():
