@@ -58,7 +58,7 @@ def difference(candidate: Candidate, base: Candidate) -> str:
     """A unified difference from ``base`` to ``candidate``, both as tuned; "" when it would not be much shorter."""
     old = {f.path: f.text for f in as_tuned(base).files}
     new = {f.path: f.text for f in as_tuned(candidate).files}
-    parts = []
+    parts: list[str] = []
     for path in sorted({*old, *new}):
         before, after = old.get(path, "").splitlines(), new.get(path, "").splitlines()
         parts += difflib.unified_diff(before, after, f"{base.id[:8]}/{path}", f"{candidate.id[:8]}/{path}", lineterm="")
