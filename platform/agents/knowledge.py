@@ -95,8 +95,8 @@ def machine_words(environment: Environment, ceilings: Ceilings) -> str:
     if not environment.gpu:
         named["A timed call"] = (
             "one of a few in a row, each with inputs and outputs of its own; the inputs were written just before by "
-            "another process (on another core where there are several); the outputs were overwritten before that by the "
-            "kernel's own process, which has them mapped and uses them again; weights stay where they are"
+            "another process (on another core where there are several); the outputs were overwritten before that by "
+            "the kernel's own process, which has them mapped and uses them again; weights stay where they are"
         )
     if bandwidths:
         named["How the roofs were measured"] = (
