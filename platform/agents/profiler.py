@@ -128,12 +128,12 @@ def against_parent(
 
 
 def _side_by_side(context: RunContext, child: Candidate, parent: Candidate) -> Ratio | None:
-    """The steadier of at most two comparisons; the second is made where the first failed or was disturbed."""
+    """The steadier of at most two comparisons; the second, with more pairs, where the first failed or was disturbed."""
     found: Ratio | None = None
-    for _ in range(2):
+    for depth in (Depth.SCREEN, Depth.FULL):
         if context.ending() or (found is not None and not found.disturbed):
             break
-        ratio = context.session.compare(child, parent, depth=Depth.SCREEN).speedup
+        ratio = context.session.compare(child, parent, depth=depth).speedup
         context.update(measurements=context.summary.measurements + 1)
         if ratio is not None and (found is None or ratio.high / ratio.low < found.high / found.low):
             found = ratio

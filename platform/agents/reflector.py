@@ -88,7 +88,8 @@ def judge_decision(
     if measured.high < 1 - NOISE:
         return "refuted", f"{told}{got}: slower"
     if not measured.shown or measured.value < 1 + NOISE:
-        return "neutral", f"{told}{got}: no difference shown"
+        open_ = predicted is not None and predicted > 1 and measured.low < predicted < measured.high
+        return "neutral", f"{told}{got}: no difference shown{', nor is the prediction excluded' if open_ else ''}"
     if predicted is None or predicted <= 1:
         return "confirmed", told + got
     got += f", {measured.value / predicted:.2f} of the predicted factor"

@@ -12,6 +12,10 @@ class Noisy(TextSession):
 
     bad = 1
 
+    def compare(self, candidate, other, *, depth):
+        self.depths = [*getattr(self, "depths", []), depth]
+        return super().compare(candidate, other, depth=depth)
+
     def _judged(self, candidate, other_us, against, depth):
         found = super()._judged(candidate, other_us, against, depth)
         screened = depth is Depth.SCREEN and against == "compile"
@@ -37,14 +41,16 @@ def executor(bad):
     return Executor()
 
 
-def two_rounds(tmp_path, bad):
+def two_rounds(tmp_path, judge):
     plans = [decisions_json("one"), decisions_json("two", technique="t2", start_from="best")]
     model = Model(planner=plans, coder=[kernel("us=100"), kernel("NOISE us=50")])
-    return go(tmp_path, model, executor=executor(bad), budget__rounds=2)
+    return go(tmp_path, model, executor=judge, budget__rounds=2)
 
 
 def test_a_disturbed_comparison_is_made_once_more(tmp_path):
-    summary, folder = two_rounds(tmp_path, bad=1)
+    judge = executor(bad=1)
+    summary, folder = two_rounds(tmp_path, judge)
+    assert judge.sessions[0].depths == [Depth.SCREEN, Depth.FULL]
     decision = folder.decisions()[1]
     assert decision.verdict == "confirmed" and decision.measured.against == decision.parent
     assert not decision.measured.disturbed and summary.best_candidate == decision.child
@@ -53,7 +59,7 @@ def test_a_disturbed_comparison_is_made_once_more(tmp_path):
 
 
 def test_what_stays_disturbed_decides_nothing_and_does_not_lead(tmp_path):
-    summary, folder = two_rounds(tmp_path, bad=9)
+    _, folder = two_rounds(tmp_path, executor(bad=9))
     first, second = folder.decisions()
     assert (second.verdict, second.measured) == ("neutral", None) and "not decidable" in second.learned
     led = [e.data["candidate"] for e in folder.events() if e.kind == "best"]

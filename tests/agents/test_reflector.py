@@ -30,6 +30,12 @@ def test_the_part_of_the_predicted_factor_is_said():
     assert "0.38 of the predicted factor" in judge_decision(14.0, a_ratio(5.28), an_evaluation(a_candidate()))[1]
 
 
+def test_an_interval_that_holds_both_1_and_the_prediction_is_called_open():
+    for spread, said in ((0.15, True), (0.01, False)):
+        found, learned = judge_decision(1.1, a_ratio(1.005, spread=spread), an_evaluation(a_candidate()))
+        assert found == "neutral" and ("nor is the prediction excluded" in learned) is said
+
+
 def test_a_refused_child_fails_its_decision_with_the_judges_reason():
     failed = a_failure(a_candidate(), Status.WRONG_VALUES, "row 3 is off by one")
     assert judge_decision(2.0, None, failed) == ("failed", "WRONG_VALUES: row 3 is off by one")
