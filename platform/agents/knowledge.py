@@ -65,10 +65,10 @@ def _at_hand(context: RunContext, state: RunState, candidates: Sequence[Candidat
 
 def for_coder(context: RunContext, known: Knowledge, decision: Decision) -> Knowledge:
     """What a coder starts from is among what it is shown, whatever is better by now; so is what its decision names."""
-    ids = context.folder.candidate_ids()
     told = " ".join((decision.summary, decision.where, decision.evidence, decision.hypothesis))
     said = set(_ID.findall(f"{told} {' '.join(map(str, decision.parameters.values()))}".lower()))
     said |= {d.child for d in known.tried if d.child and any(d.id.startswith(text) for text in said)}
+    ids = context.folder.candidate_ids() if said else []
     named = [name for name in ids if name != decision.parent and any(name.startswith(text) for text in said)]
     found = [context.folder.candidate(name) for name in named[:MOST_NAMED]]
     pool = list(known.pool)
