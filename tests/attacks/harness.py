@@ -24,6 +24,7 @@ from kernelwright.errors import CandidateError, KernelwrightError, ReferenceBrok
 from kernelwright.protocols import EvaluationSession, JudgeSettings
 from kernelwright.records import Depth, Evaluation, Status, Task
 from kernelwright.toolexec.guards import Guards
+from kernelwright.toolexec.session import Session
 
 SANDBOXES = ("bubblewrap", "landlock")
 NAIVE_TIMEOUT_S = 90.0
@@ -98,6 +99,11 @@ class Sessions:
             self._session = LocalExecutor(**options).open(task, settings=self.settings)
             self._key = key
         return self._session
+
+    def settle(self) -> None:
+        """Wait for processes that are starting ahead, so that what is open can be counted."""
+        if isinstance(self._session, Session):
+            self._session._pool.settle()
 
     def close(self) -> None:
         """Close what is open."""

@@ -18,7 +18,7 @@ from e2e.commands import environment, kernelwright, small_task
 from kernelwright.workspace import RunFolder, Workspace
 
 OPTIONS = (
-    "--rounds", "2", "-o", "judge.baselines=[eager]", "-o", "search.tune_measurements=4",
+    "--rounds", "2", "-o", "judge.baselines=[eager]", "-o", "search.tune_measurements=2",
     "-o", "search.decisions_per_round=2",
 )  # fmt: skip
 
@@ -87,7 +87,7 @@ def sweep(folder: Path, points: int) -> None:
 
 
 def test_kill_and_resume(tmp_path):
-    sweep(tmp_path, 2)
+    sweep(tmp_path, 1)
 
 
 @pytest.mark.slow
@@ -114,7 +114,8 @@ def test_ctrl_c_ends_cleanly_with_the_best_so_far(tmp_path):
 
 def test_two_runs_in_one_workspace(tmp_path):
     task = small_task(tmp_path)
-    both = [begin(tmp_path / "w", "optimize", task, *OPTIONS, "--seed", n) for n in (1, 2)]
+    quick = (*OPTIONS, "--rounds", "1")
+    both = [begin(tmp_path / "w", "optimize", task, *quick, "--seed", n) for n in (1, 2)]
     assert all(process.wait(timeout=300) in (0, 1) for process in both)
     workspace = Workspace.open(tmp_path / "w")
     assert [workspace.run(i).summary().state for i in workspace.run_ids()] == ["finished", "finished"]

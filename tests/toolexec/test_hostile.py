@@ -24,6 +24,7 @@ HEADERS = """
 
 def strays(session) -> set[int]:
     """Processes started on behalf of this session that are none of its live workers."""
+    session._pool.settle()  # a spare that is starting belongs to nobody yet
     mark = str(session._pool.root).encode()
     live = {pid for w in session._pool._workers for pid in w.processes()}
     found = set()

@@ -313,7 +313,7 @@ class Rounds:
             measured.singles[contestant.name] = []
         for _ in range(plan.singles):
             self._stage(1)
-            for contestant in pair:
+            for contestant in [pair[i] for i in self.rng.permutation(len(pair))]:  # whoever comes first waits longer
                 present(contestant, self._staged[:1], self.guards)
                 elapsed = contestant.go() - contestant.round_trip_ns
                 measured.singles[contestant.name].append(max(elapsed / 1000, 1e-3))
