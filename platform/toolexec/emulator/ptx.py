@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kernelwright.toolexec.emulator.lexing import closing, masked, split
+from kernelwright.toolexec.emulator.ptx_scalars import SCALARS
 
 _ASM = re.compile(r"\b(?:asm|__asm__)\b(?:\s*\b(?:volatile|__volatile__)\b)?\s*\(")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -255,6 +256,7 @@ TABLE: tuple[tuple[str, Maker], ...] = (
         r"setp\.(eq|ne|lt|le|gt|ge)\.\w+",
         lambda b, m, a: f"{b.value(a[0])} = {b.value(a[1])} {COMPARISONS[m[1]]} {b.value(a[2])};",
     ),
+    *SCALARS,
     (r"(?:mov|cvta(?:\.global)?)\.\w+", lambda b, m, a: f"{b.value(a[0])} = {b.value(a[1])};"),
     (r"cvt\.u32\.u64", lambda b, m, a: f"{b.value(a[0])} = unsigned({b.value(a[1])});"),
     (

@@ -15,6 +15,7 @@ from kernelwright.toolexec.emulator.ptx import assembled
 
 _ALIGN = re.compile(r"\b(?:alignas|__align__|__builtin_align__)\s*\(")
 _SHARED = re.compile(r"(?:\b(?:extern|static)\s+)*\b__shared__\b(?:\s+(?:extern|static)\b)?")
+_DECLARATOR = re.compile(r"(?:\(\s*([*&]+)\s*([A-Za-z_]\w*)\s*\)|([A-Za-z_]\w*))$")
 FOREIGN = (
     (r"\bwgmma\b", "wgmma (warpgroup matrix multiplication)"),
     (r"\btcgen05\b", "tcgen05 (tensor memory)"),
@@ -178,19 +179,20 @@ def _declared(declaration: str, align: str, *, extern: bool, outside: bool) -> s
         while head.endswith("]"):
             at = opening(masked(head), len(head) - 1)
             head, dims = head[:at].rstrip(), head[at:] + dims
-        found = re.search(r"([A-Za-z_]\w*)$", head)
-        if not found or (number == 0 and not head[: found.start()].strip()):
+        found = _DECLARATOR.search(head)
+        before = head[: found.start()].rstrip() if found else ""
+        if not found or (number == 0 and not before):
             return ""
-        variable, before = found[1], head[: found.start()].strip()
-        kind, stars = (before, "") if number == 0 else (kind, before)
+        variable, inner = found[2] or found[3], found[1] or ""
+        stars = before[len(before.rstrip("*& \n")) :]
+        kind = before[: len(before) - len(stars)] if number == 0 else kind
+        named = f"({inner}kwemu_t_{variable})" if inner else f"kwemu_t_{variable}"
+        made += f"typedef {kind} {stars} {named} {dims}; "
         if outside:
             if not extern:
                 return ""
-            made += (
-                f"typedef {kind} {stars} kwemu_t_{variable} {dims}; static kwemu::DynamicShared<{kind}> {variable}; "
-            )
+            made += f"static kwemu::DynamicShared<{kind} {stars}> {variable}; "
             continue
-        made += f"typedef {kind} {stars} kwemu_t_{variable} {dims}; "
         if extern:
             made += f"kwemu_t_{variable}& {variable} = *static_cast<kwemu_t_{variable}*>(kwemu_dynamic_shared()); "
         else:

@@ -193,9 +193,29 @@ __global__ void k29(const float* in, float* out, int n) {
   nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, __half, nvcuda::wmma::row_major> f;
   nvcuda::wmma::load_matrix_sync(f, a + 1, 16);  // fault: misaligned
 }
+__global__ void k30(const float* in, float* out, int n) {
+  __shared__ int bins[2];
+  if (threadIdx.x < 2) bins[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&bins[threadIdx.x & 1], 1);
+  out[threadIdx.x] = bins[threadIdx.x & 1];  // fault: race
+}
+__global__ void k31(const float* in, float* out, int n) {
+  if (threadIdx.x < 3) __syncwarp(threadIdx.x == 0 ? 3 : threadIdx.x == 1 ? 6 : 5);  // fault: wrong mask
+  out[threadIdx.x] = in[threadIdx.x];
+}
+__global__ void k32(const float* in, float* out, int n) {
+  __shared__ int* pointers[2];
+  __shared__ float row[64], (*rows)[8];
+  row[threadIdx.x] = in[threadIdx.x];
+  if (threadIdx.x == 0) rows = reinterpret_cast<float (*)[8]>(row), pointers[0] = nullptr;
+  __syncthreads();
+  out[threadIdx.x] = rows[8][threadIdx.x % 8];  // fault: out of bounds
+}
 typedef void (*kernel)(const float*, float*, int);
 const kernel kernels[] = {k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13, k14, k15, k16, k17, k18, k19,
-                          k20, k21, k22, k23, k24, k25, k26, k27, k28, k29};
+                          k20, k21, k22, k23, k24, k25, k26, k27, k28, k29,
+                          k30, k31, k32};
 
 int kw_run(const kw_tensor* in, kw_tensor* out, const kw_scalar* scalars, kw_workspace*, kw_stream stream) {
   int which = int(scalars[0].i), n = int(out[0].shape[0]);

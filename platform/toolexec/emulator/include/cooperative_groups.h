@@ -21,6 +21,8 @@ struct grid_group {
     dim3 g = kwemu::grid_size();
     return b.x + (unsigned long long)g.x * (b.y + (unsigned long long)g.y * b.z);
   }
+  dim3 block_index() const { return kwemu::block_index(); }
+  dim3 dim_blocks() const { return kwemu::grid_size(); }
   unsigned long long num_blocks() const { dim3 g = kwemu::grid_size(); return (unsigned long long)g.x * g.y * g.z; }
   unsigned long long thread_rank() const { return block_rank() * thread_block().size() + kwemu::thread_rank(); }
   unsigned long long num_threads() const { return num_blocks() * thread_block().size(); }
@@ -35,6 +37,12 @@ class lanes {
     for (int lane = 0; lane < 32; lane++)
       if (mask_ >> lane & 1 && rank-- == 0) return lane;
     return kwemu::lane_id();
+  }
+  unsigned by_rank(unsigned bits) const {
+    unsigned packed = 0, rank = 0;
+    for (int lane = 0; lane < 32; lane++)
+      if (mask_ >> lane & 1) packed |= (bits >> lane & 1) << rank++;
+    return packed;
   }
 
  public:
@@ -61,14 +69,17 @@ class lanes {
   int any(int p, KWEMU_HERE) const { return __any_sync(mask_, p, file, line); }
   int all(int p, KWEMU_HERE) const { return __all_sync(mask_, p, file, line); }
   unsigned ballot(int p, KWEMU_HERE) const {
-    unsigned bits = __ballot_sync(mask_, p, file, line), packed = 0, rank = 0;
-    for (int lane = 0; lane < 32; lane++)
-      if (mask_ >> lane & 1) packed |= (bits >> lane & 1) << rank++;
-    return packed;
+    return by_rank(__ballot_sync(mask_, p, file, line));
   }
+  template <class T>
+  unsigned match_any(T v, KWEMU_HERE) const { return by_rank(__match_any_sync(mask_, v, file, line)); }
+  template <class T>
+  unsigned match_all(T v, int& all, KWEMU_HERE) const { return by_rank(__match_all_sync(mask_, v, &all, file, line)); }
 };
 struct coalesced_group : lanes {
   using lanes::lanes;
+  unsigned meta_group_rank() const { return 0; }
+  unsigned meta_group_size() const { return 1; }
 };
 template <unsigned Size, class Parent = thread_block>
 struct thread_block_tile : lanes {
@@ -85,6 +96,21 @@ inline grid_group this_grid() { return {}; }
 inline coalesced_group coalesced_threads(KWEMU_HERE) { return coalesced_group(__activemask(file, line)); }
 template <unsigned Size, class Parent>
 thread_block_tile<Size, Parent> tiled_partition(const Parent&) { return {}; }
+/* A tile whose size is known when it runs: of a block, or of lanes of a warp. */
+inline coalesced_group tiled_partition(const thread_block&, unsigned size) {
+  return coalesced_group((size >= 32 ? 0xffffffffu : (1u << size) - 1) << (kwemu::lane_id() / size * size));
+}
+inline coalesced_group tiled_partition(const lanes& g, unsigned size) {
+  unsigned mine = g.thread_rank() / size, mask = 0, rank = 0;
+  for (int lane = 0; lane < 32; lane++)
+    if (g.mask() >> lane & 1 && rank++ / size == mine) mask |= 1u << lane;
+  return coalesced_group(mask);
+}
+template <class Group, class Label>
+coalesced_group labeled_partition(const Group& g, Label label, KWEMU_HERE) { return coalesced_group(__match_any_sync(g.mask(), label, file, line)); }
+template <class Group>
+coalesced_group binary_partition(const Group& g, bool side, KWEMU_HERE) { return labeled_partition(g, int(side), file, line); }
+typedef coalesced_group thread_group;
 template <class Group>
 void sync(const Group& g, KWEMU_HERE) { g.sync(file, line); }
 

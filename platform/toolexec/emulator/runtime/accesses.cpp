@@ -58,12 +58,14 @@ void on_access(uintptr_t a, size_t bytes, bool write, Atomic atomic, uint32_t pc
   Thread* t = machine.thread;
   if (!t || !bytes) return;
   Block& b = *t->block;
+  if (a - uintptr_t(t->stack) < STACK_BYTES) return;
+  if (!write && atomic == PLAIN) t->reads[t->next_read++ & 3] = a;
+  else settle(*t);
   uintptr_t arena = uintptr_t(b.arena);
   if (a - arena < ARENA_BYTES) {
     if (a + bytes > arena + ARENA_BYTES) outside(a, bytes, write, pc);
     return check(arena, b.state, b.cells, a, bytes, write, atomic, pc);
   }
-  if (a - uintptr_t(t->stack) < STACK_BYTES) return;
   Object* o = object_of(a);
   if (!o || a + bytes > o->high) outside(a, bytes, write, pc);
   check(o->low, o->state, o->cells, a, bytes, write, atomic, pc);
@@ -112,11 +114,12 @@ extern "C" {
   KWEMU_HIDDEN void __tsan_unaligned_volatile_read##n(void* a) { volatile_access(a, n, false, KWEMU_PC); }                      \
   KWEMU_HIDDEN void __tsan_unaligned_volatile_write##n(void* a) { volatile_access(a, n, true, KWEMU_PC); }
 
-/* Volatile global memory is how flags were passed before there were atomics: ordered as one. Volatile shared memory is not. */
+/* Volatile global memory is how flags were passed before there were atomics: ordered as one. Volatile shared memory is not;
+ * only beside others' atomics is reading it no race. */
 static void volatile_access(void* a, size_t bytes, bool write, void* pc) {
   if (!machine.thread) return;
   bool flag = !kwemu_is_shared(a) && !(uintptr_t(a) - uintptr_t(machine.thread->stack) < kwemu::STACK_BYTES);
-  if (!flag) return on_access(uintptr_t(a), bytes, write, kwemu::PLAIN, offset_of(pc));
+  if (!flag) return on_access(uintptr_t(a), bytes, write, write ? kwemu::PLAIN : kwemu::ATOMIC, offset_of(pc));
   kwemu::spin(*machine.thread, a, bytes, write, pc);  // before: what is read afterwards must be what was ordered
   kwemu::on_access(uintptr_t(a), bytes, write, kwemu::ATOMIC, offset_of(pc));
   kwemu::on_atomic(*machine.thread, uintptr_t(a), write);
@@ -145,6 +148,7 @@ void kwemu_atomic(const volatile void* a, unsigned bytes, int writes, int order,
   using namespace kwemu;
   Thread* t = machine.thread;
   if (!t) return;
+  if (CHECKED) claim(*t, uintptr_t(a), bytes, writes == 1);
   spin(*t, a, bytes, writes, pc);
   if (!CHECKED) return;
   if (uintptr_t(a) & (bytes - 1)) {

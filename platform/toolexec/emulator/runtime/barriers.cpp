@@ -11,6 +11,7 @@ unsigned wanted(const Block& b, const Barrier& bar) {
 
 void arrive(Block& b, int id, int threads, int predicate, Site site) {
   Thread& t = *machine.thread;
+  settle(t);
   if (id < 0 || id >= int(BARRIERS)) fault("launch", format("barrier %d at ", id) + at(site) + ": there are 16");
   if (threads < 0 || threads % int(WARP)) fault("launch", format("a barrier of %d threads at ", threads) + at(site) + ": not a multiple of 32");
   Barrier& bar = b.barriers[id];
@@ -85,6 +86,7 @@ void kwemu_grid_barrier(int line, const char* file) {
   using namespace kwemu;
   if (!machine.launch->config->cooperative)
     fault("launch", "a grid's barrier at " + at(Site{file, line}) + " in a kernel that was not launched by cudaLaunchCooperativeKernel, " + here(*machine.thread));
+  settle(*machine.thread);
   machine.block->at_grid++;
   wait_here(Wait::GRID, Site{file, line});
 }

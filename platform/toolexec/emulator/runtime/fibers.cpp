@@ -15,6 +15,7 @@ std::vector<char*> spare_stacks;
 void body() {
   machine.launch->body(machine.launch->arguments);
   Thread& t = *machine.thread;
+  settle(t);
   t.state = State::DONE;
   t.block->done++;
   leave();

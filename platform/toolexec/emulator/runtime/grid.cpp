@@ -60,6 +60,7 @@ void after_run(Thread& t) {
     std::string mask = t.wait == Wait::WARP_MEETING ? format(" (mask 0x%08x)", t.held->mask) : "";
     return std::string(names[int(t.wait)]) + mask + " at " + at(t.site);
   };
+  explain_masks(b);
   bool warp = waits->wait == Wait::WARP_MEETING || (other && other->wait == Wait::WARP_MEETING);
   if (other && warp)
     fault("deadlock", here(*waits) + " waits for " + what(*waits) + ", " + here(*other) + " for " + what(*other) +

@@ -64,6 +64,10 @@ struct Thread {
   std::deque<std::vector<Copy>> groups;
   unsigned atomics = 0;  // since it last let others run
   uintptr_t waits_for = 0;  // the barrier that lies in memory
+  // A plain read beside others' atomics is a race, unless its own atomic update follows: a loop around atomicCAS begins so.
+  uintptr_t reads[4] = {}, suspect = 0;
+  unsigned next_read = 0;
+  std::string suspicion;
   // Order, see shadow.cpp.
   uint32_t clock_gen = 0, fence_gen = 0;
   unsigned clock = 1, fence_clock = 0;
@@ -145,9 +149,12 @@ void thread_left_barriers(Block&);
 // warps.cpp
 void thread_left_warp(Thread&);
 bool name_active_lanes(Block&);
+void explain_masks(Block&);
 // copies.cpp
 void forget_copies(Thread&);
 void land(std::vector<Copy>&, bool by_this_thread);
+// shadow.cpp
+void settle(Thread&);
 // report.cpp
 [[noreturn]] void fault(const char* kind, const std::string& text);
 std::string here(const Thread&);

@@ -56,6 +56,13 @@ Object* object_of(uintptr_t a) {
   return &*after;
 }
 
+Cell* cell_of(uintptr_t a) {
+  Block* b = machine.block;
+  if (b && a - uintptr_t(b->arena) < ARENA_BYTES) return b->cells + (a - uintptr_t(b->arena)) / 4;
+  Object* o = object_of(a);
+  return o ? o->cells + (a - (o->low & ~uintptr_t(3))) / 4 : nullptr;
+}
+
 void remove_object(const void* p) {
   uintptr_t a = uintptr_t(p);
   for (size_t i = 0; i < objects.size(); i++)

@@ -38,7 +38,7 @@ bool ordered(const Slot& s, Thread& t) {
   return false;
 }
 
-[[noreturn]] void race(const Slot& s, Thread& t, bool write, bool atomic, bool other_writes, uint32_t pc, uintptr_t a) {
+std::string race_text(const Slot& s, Thread& t, bool write, bool atomic, bool other_writes, uint32_t pc, uintptr_t a) {
   bool shared;
   std::string place = place_of(a, shared);
   Block& b = *t.block;
@@ -48,8 +48,8 @@ bool ordered(const Slot& s, Thread& t) {
   std::string them = format("block (%u,%u,%u) thread (%u,%u,%u)", linear % c.grid.x, linear / c.grid.x % c.grid.y, linear / c.grid.x / c.grid.y, r % c.block.x, r / c.block.x % c.block.y, r / c.block.x / c.block.y);
   const char* mine = atomic ? (write ? "updates atomically" : "reads atomically") : write ? "writes" : "reads";
   const char* theirs = s.atomic ? "updated atomically" : other_writes ? "wrote" : "read";
-  fault("race", here(t) + " " + mine + " " + place + " at " + at_call(pc) + ", which " + them + " " + theirs + " at " + at_pc(s.pc) +
-                    (s.block == b.serial ? "; no barrier lies between" : "; nothing orders two blocks"));
+  return here(t) + " " + mine + " " + place + " at " + at_call(pc) + ", which " + them + " " + theirs + " at " + at_pc(s.pc) +
+                    (s.block == b.serial ? "; no barrier lies between" : "; nothing orders two blocks");
 }
 
 bool same_user(const Slot& s, const Slot& m) { return s.block == m.block && s.thread == m.thread; }
@@ -64,7 +64,10 @@ void note(Cell& cell, Thread& t, unsigned mask, bool write, bool atomic, uint32_
   catch_up(t);
   Slot me{t.block->serial, t.block->gen, pc, t.now.rank, t.clock > 65535 ? 65535 : t.clock, mask, atomic, 1};
   for (Slot& s : cell.writes)
-    if (s.used && s.mask & mask && !(s.atomic && atomic) && !(shared && s.block != me.block) && !ordered(s, t)) race(s, t, write, atomic, true, pc, a);
+    if (s.used && s.mask & mask && !(s.atomic && atomic) && !(shared && s.block != me.block) && !ordered(s, t)) {
+      if (write || !s.atomic) fault("race", race_text(s, t, write, atomic, true, pc, a));
+      if (t.suspicion.empty()) t.suspicion = race_text(s, t, write, atomic, true, pc, a), t.suspect = a;
+    }
   if (!write) {
     Slot &r0 = cell.reads[0], &r1 = cell.reads[1];
     for (Slot& r : cell.reads)  // seen already
@@ -76,7 +79,7 @@ void note(Cell& cell, Thread& t, unsigned mask, bool write, bool atomic, uint32_
     return;
   }
   for (Slot& s : cell.reads)
-    if (s.used && s.mask & mask && !(s.atomic && atomic) && !(shared && s.block != me.block) && !ordered(s, t)) race(s, t, write, atomic, false, pc, a);
+    if (s.used && s.mask & mask && !(s.atomic && atomic) && !(shared && s.block != me.block) && !ordered(s, t)) fault("race", race_text(s, t, write, atomic, false, pc, a));
   Slot &w0 = cell.writes[0], &w1 = cell.writes[1];
   if (mask == 15) {
     w0 = me;
@@ -88,6 +91,23 @@ void note(Cell& cell, Thread& t, unsigned mask, bool write, bool atomic, uint32_
   } else {
     (w0.mask & mask ? w0 : w1) = me;
   }
+}
+
+void settle(Thread& t) {
+  if (CHECKED && !t.suspicion.empty()) fault("race", t.suspicion);
+}
+
+/* An atomic is about to happen: a plain read of the same address by the same thread belonged to it. */
+void claim(Thread& t, uintptr_t a, size_t bytes, bool updates) {
+  if (!updates || t.suspect != a) settle(t);
+  t.suspicion.clear();
+  if (!updates) return;
+  for (uintptr_t r : t.reads)
+    if (r == a)
+      for (size_t i = 0; i < bytes; i += 4)
+        if (Cell* cell = cell_of(a + i))
+          for (Slot& s : cell->reads)
+            if (s.used && s.block == t.block->serial && s.thread == t.now.rank) s.atomic = 1;
 }
 
 void order_block(Block& b) {

@@ -48,5 +48,7 @@ void on_atomic(Thread&, uintptr_t address, bool writes);
 enum Atomic { PLAIN, ATOMIC, UPDATE };  // an update reads what it writes over
 void on_access(uintptr_t address, size_t bytes, bool write, Atomic, uint32_t pc);
 /* Race with what the cell remembers? Notes the use. Shared memory of other blocks once lay in the same arena. */
+void claim(Thread&, uintptr_t address, size_t bytes, bool updates);
+Cell* cell_of(uintptr_t address);
 void note(Cell&, Thread&, unsigned mask, bool write, bool atomic, uint32_t pc, uintptr_t address, bool shared);
 }  // namespace kwemu

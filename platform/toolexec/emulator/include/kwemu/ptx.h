@@ -39,6 +39,61 @@ KWEMU_BARE void write(void* to, const T* from, int count) {
   std::memcpy(to, from, sizeof(T) * count);
 }
 
+/* A register as another type of its width, or as a number of another one. */
+template <class T, class V>
+inline T as(const V& v) {
+  if constexpr (sizeof(T) == sizeof(V) && (std::is_floating_point_v<T> != std::is_floating_point_v<V> || !std::is_arithmetic_v<V>)) return __builtin_bit_cast(T, v);
+  else return T(v);
+}
+template <class T, class V>
+inline void put(T& to, const V& v) { to = as<T>(v); }
+template <class T>
+KWEMU_BARE T load_ordered(const void* p) {
+  kwemu_atomic(p, sizeof(T), 0, 0, KWEMU_PC);
+  T v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+template <class T>
+KWEMU_BARE void store_ordered(void* p, T v, int release) {
+  kwemu_atomic(p, sizeof(T), 2, release, KWEMU_PC);
+  std::memcpy(p, &v, sizeof v);
+}
+template <class T, class F>
+KWEMU_BARE T update(void* p, int release, F next) {
+  kwemu_atomic(p, sizeof(T), 1, release, KWEMU_PC);
+  T old;
+  std::memcpy(&old, p, sizeof old);
+  T made = next(old);
+  std::memcpy(p, &made, sizeof made);
+  return old;
+}
+inline uint32_t lop3(uint32_t a, uint32_t b, uint32_t c, unsigned table) {
+  uint32_t made = 0;
+  for (int i = 0; i < 8; i++)
+    if (table >> i & 1) made |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
+  return made;
+}
+template <class T>
+inline T extract(T v, unsigned from, unsigned bits) {
+  constexpr unsigned W = sizeof(T) * 8;
+  from &= 255, bits &= 255;
+  if (!bits) return 0;
+  using U = std::make_unsigned_t<T>;
+  bool sign = std::is_signed_v<T> && U(v) >> (from + bits - 1 < W ? from + bits - 1 : W - 1) & 1;
+  U got = from < W ? U(v) >> from : 0;
+  if (bits >= W) return T(got);
+  U low = (U(1) << bits) - 1;
+  return T(sign ? got | ~low : got & low);
+}
+inline uint32_t insert(uint32_t v, uint32_t into, unsigned from, unsigned bits) {
+  if (!bits || from > 31) return into;
+  uint32_t mask = (bits > 31 ? ~0u : (1u << bits) - 1) << from;
+  return (into & ~mask) | (v << from & mask);
+}
+template <class T>
+inline T shifted(T v, unsigned by) { return by >= sizeof(T) * 8 ? T(v < 0 ? -1 : 0) : T(v >> by); }
+
 /* ldmatrix: lane 8 i + r gives the address of row r of matrix i; each lane receives a pair of each matrix. */
 KWEMU_BARE void ldmatrix(uint32_t* out, unsigned row, int matrices, bool turned, int line, const char* file) {
   unsigned arrived, rows[32];
