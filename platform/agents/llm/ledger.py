@@ -107,7 +107,7 @@ def total(calls: Iterable[CallRecord]) -> Totals:
 
 
 class Ledger:
-    """The calls of one run.
+    """The calls of one run. Prompts stay on the disk: a long run's would fill the memory.
 
     Args:
         folder: the run's ``calls/``; made when the first call is written.
@@ -115,16 +115,17 @@ class Ledger:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._calls: dict[int, CallRecord] = {c.number: c for c in read_calls(folder)}
+        self._calls: dict[int, CallRecord] = {c.number: _slim(c) for c in read_calls(folder)}
 
     @property
     def calls(self) -> list[CallRecord]:
-        """All calls, by number."""
+        """All calls, by number, without their prompts."""
         return [self._calls[n] for n in sorted(self._calls)]
 
     def find(self, slot: str) -> CallRecord | None:
-        """The call of a slot, or None."""
-        return next((c for c in self._calls.values() if c.slot == slot), None)
+        """The call of a slot as it was written, or None."""
+        number = next((c.number for c in self._calls.values() if c.slot == slot), None)
+        return CallRecord.load(self._file(number)) if number is not None else None
 
     def next_number(self) -> int:
         """A number that no call has."""
@@ -132,12 +133,19 @@ class Ledger:
 
     def write(self, call: CallRecord) -> None:
         """Put a call on the disk, whole or not at all."""
-        call.save(self.folder / f"{call.number:04d}.json")
-        self._calls[call.number] = call
+        call.save(self._file(call.number))
+        self._calls[call.number] = _slim(call)
+
+    def _file(self, number: int) -> Path:
+        return self.folder / f"{number:04d}.json"
 
     def totals(self) -> Totals:
         """What the run's calls came to so far."""
         return total(self._calls.values())
+
+
+def _slim(call: CallRecord) -> CallRecord:
+    return call.model_copy(update={"messages": ()})
 
 
 def read_calls(folder: Path) -> list[CallRecord]:
