@@ -125,6 +125,14 @@ def cannot_run(files: Mapping[str, str]) -> str:
     return ""
 
 
+def lacking_header(log: str, files: Mapping[str, str]) -> str:
+    """A header of CUDA's that a failed build found nowhere: the emulator has none of it; "" for any other failure."""
+    found = re.search(r"([^\s:]+:\d+):\d+: fatal error: (\S+): No such file", log)
+    if found is None or not any(f"<{found[2]}>" in text for text in files.values()):
+        return ""
+    return f"the emulator has no header <{found[2]}> ({found[1]})"
+
+
 def _key(compiler: str, checked: bool, what: Sequence[object]) -> str:
     own = [p.read_text(encoding="utf-8") for p in _own_files()]
     return content_hash([*what, checked, CHECKING, PLAIN, ALWAYS, compiler_version(compiler), own], length=24)

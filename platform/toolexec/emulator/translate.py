@@ -26,6 +26,7 @@ FOREIGN = (
     (r"\bcudaTextureObject_t\b|\btex[123]D\w*\s*<", "textures"),
     (r"\bcudaGraph\w+", "CUDA graphs"),
     (r"#\s*include\s*<cuda/(?!std/|barrier>)", "libcu++"),
+    (r"#\s*include\s*[<\"]kittens\.cuh[>\"]", "ThunderKittens"),
     (r"#\s*include\s*<(cub|thrust|curand\w*|cublas\w*)[/.]", "CUDA's libraries"),
 )
 """Pattern -> what it stands for; none of them can be emulated."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kernelwright.records import Candidate, Entry, Evaluation, Failure, LanguageName, Level, Status
-from kernelwright.toolexec.emulator.build import Source, build_library, cannot_run
+from kernelwright.toolexec.emulator.build import Source, build_library, cannot_run, lacking_header
 from kernelwright.toolexec.emulator.lines import with_lines
 from kernelwright.toolexec.judge.apart import prove_apart
 from kernelwright.toolexec.judge.evaluating import Evaluating
@@ -95,6 +95,8 @@ class Emulating(Evaluating):
         left = min(self.place.settings.build_timeout_s, max(self.allowance.deadline - time.monotonic(), 0.1))
         built = build_library(source, folder=self.place.builds, timeout_s=left, checked=self._checked)
         if not built.ok or built.artifact is None:
+            if reason := lacking_header(built.log, files):
+                raise NotEmulated(reason)
             first = next((line for line in built.log.splitlines() if line.strip()), "it does not build")
             failure = Failure(check="build", message=first[:300], log_tail=built.log[-1500:])
             raise Rejection(Status.COMPILE_ERROR, failure)

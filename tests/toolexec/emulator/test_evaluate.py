@@ -101,11 +101,17 @@ def test_it_does_not_compile(session: Any) -> None:
     assert "kernel.cu:" in verdict.failure.message
 
 
-def test_what_cannot_be_emulated_stays_compiled(session: Any) -> None:
-    text = DATA.replace("int i =", 'asm volatile("wgmma.fence.sync.aligned;");\n  int i =')
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (DATA.replace("int i =", 'asm volatile("wgmma.fence.sync.aligned;");\n  int i ='), "wgmma"),
+        ("#include <nvshmem.h>\n" + DATA, "no header <nvshmem.h> (kernel.cu:1)"),
+    ],
+)
+def test_what_cannot_be_emulated_stays_compiled(session: Any, text: str, named: str) -> None:
     verdict = session.evaluate(cuda(text), depth=Depth.SCREEN)
     assert (verdict.status, verdict.level) == (Status.UNJUDGED, Level.COMPILED)
-    assert verdict.failure is not None and "wgmma" in verdict.failure.message
+    assert verdict.failure is not None and named in verdict.failure.message
 
 
 @pytest.mark.slow

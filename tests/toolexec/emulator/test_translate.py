@@ -53,6 +53,7 @@ def test_a_declaration_outside_functions_is_refused() -> None:
         ('asm("tcgen05.alloc" ::);', "tcgen05"),
         ("#include <cuda/atomic>", "libcu++"),
         ("cg::cluster_group g;", "clusters"),
+        ('#include "kittens.cuh"', "ThunderKittens"),
     ],
 )
 def test_what_cannot_be_emulated_is_named(text: str, name: str) -> None:
