@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from e2e.commands import environment, kernelwright, small_task
 
+from kernelwright.records import Ratio
 from kernelwright.workspace import RunFolder, Workspace
 
 OPTIONS = (
@@ -35,15 +36,23 @@ def begin(workspace: Path, *args: object) -> subprocess.Popen[bytes]:
 
 
 def judged(folder: RunFolder) -> Counter[tuple[str, str]]:
-    """(candidate, depth) -> how many evaluations are stored."""
+    """(candidate, depth) -> how many evaluations are stored; a disturbed one may be made once more."""
     found: Counter[tuple[str, str]] = Counter()
+    disturbed: set[tuple[str, str]] = set()
     for file in folder.root.glob("candidates/*/*.jsonl"):
         for line in file.read_text().splitlines():
             try:
                 evaluation = json.loads(line)
             except ValueError:
                 continue  # half a line of the killed writer
-            found[evaluation["candidate_id"], file.name + evaluation["depth"]] += 1
+            key = evaluation["candidate_id"], file.name + evaluation["depth"]
+            if key in disturbed:
+                disturbed.remove(key)
+                continue
+            ratio = evaluation["speedup"]
+            if not found[key] and ratio is not None and Ratio.model_validate(ratio).disturbed:
+                disturbed.add(key)
+            found[key] += 1
     return found
 
 
