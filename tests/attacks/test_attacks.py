@@ -34,7 +34,8 @@ DAILY = REPRESENTATIVE | {s.name for s in rotating([s for s in OTHERS if s.varia
 NAIVE = [s for s in SAMPLES if s.naive]
 NAIVE_DAILY = rotating(NAIVE, 3)
 GUARDED = sorted((s for s in SAMPLES if s.off), key=lambda s: (s.task, s.own_kernel, s.off))
-GUARDED_DAILY = rotating([s for s in GUARDED if s in OTHERS or s.name in REPRESENTATIVE], 2)
+GUARDED_DAILY = rotating([s for s in GUARDED if (s in OTHERS or s.name in REPRESENTATIVE) and s.cores < 2], 2)
+"""Those that need a second core for themselves gain only where nothing else runs: with --full."""
 
 
 @pytest.fixture(scope="module")
