@@ -101,8 +101,10 @@ class Sessions:
         return self._session
 
     def settle(self) -> None:
-        """Wait for processes that are starting ahead, so that what is open can be counted."""
+        """Have one spare process of each kind ready, so that what is open can be counted."""
         if isinstance(self._session, Session):
+            for role in ("kernel", "torch"):
+                self._session._pool.refill(role)
             self._session._pool.settle()
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ from kernelwright.records import Ratio
 from kernelwright.workspace import RunFolder, Workspace
 
 OPTIONS = (
-    "--rounds", "2", "-o", "judge.baselines=[eager]", "-o", "search.tune_measurements=2",
+    "--rounds", "2", "-o", "judge.baselines=[eager]", "-o", "search.tune_measurements=4",
     "-o", "search.decisions_per_round=2",
 )  # fmt: skip
 
@@ -96,7 +96,7 @@ def sweep(folder: Path, points: int) -> None:
 
 
 def test_kill_and_resume(tmp_path):
-    sweep(tmp_path, 1)
+    sweep(tmp_path, 2)
 
 
 @pytest.mark.slow
@@ -123,8 +123,7 @@ def test_ctrl_c_ends_cleanly_with_the_best_so_far(tmp_path):
 
 def test_two_runs_in_one_workspace(tmp_path):
     task = small_task(tmp_path)
-    quick = (*OPTIONS, "--rounds", "1")
-    both = [begin(tmp_path / "w", "optimize", task, *quick, "--seed", n) for n in (1, 2)]
+    both = [begin(tmp_path / "w", "optimize", task, *OPTIONS, "--seed", n) for n in (1, 2)]
     assert all(process.wait(timeout=300) in (0, 1) for process in both)
     workspace = Workspace.open(tmp_path / "w")
     assert [workspace.run(i).summary().state for i in workspace.run_ids()] == ["finished", "finished"]

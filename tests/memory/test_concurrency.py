@@ -75,5 +75,5 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path: Path, reader: Path)
 def test_six_processes_and_twenty_kills_lose_nothing(tmp_path: Path, reader: Path) -> None:
     rng = random.Random(2)
     for number in range(20):
-        one_round(tmp_path / f"round-{number}", processes=6, entries=6, rng=rng, reader=reader)
+        one_round(tmp_path / f"round-{number}", processes=6, entries=10, rng=rng, reader=reader)
         print(f"round {number + 1}: nothing lost, none half visible", flush=True)
