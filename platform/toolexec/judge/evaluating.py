@@ -105,7 +105,8 @@ class Evaluating:
                 self.clock.measure_s = time.monotonic() - start
             return self._passed()
         except Rejection as rejection:
-            return self._evaluation(rejection.status, Level.MEASURED, failure=rejection.failure)
+            kept = verdict.raw_samples(self.outcomes)  # what an unstable verdict rests on can be looked at
+            return self._evaluation(rejection.status, Level.MEASURED, failure=rejection.failure, raw=kept)
 
     def _build(self, candidate: Candidate) -> dict[str, Path]:
         start = time.monotonic()
