@@ -31,6 +31,8 @@ FENCE = 0xC3
 """Byte between inputs; it must still be there after a call."""
 MAX_TRIP_NS = 100_000
 """A round trip longer than this is the machine's load, not the price of a message."""
+CONTROL = "#2"
+"""Marks the second process of a baseline, the A/A control."""
 LINGER_S = 0.05
 LINGER_MOST_S = 3.0
 
@@ -96,6 +98,11 @@ class Contestant:
         self._room: dict[int, list[Array]] = {}
         self._input_places: list[list[int]] = []
         self._output_places: list[list[int]] = []
+
+    @property
+    def is_control(self) -> bool:
+        """Is it there only to be compared with another process of the same kernel?"""
+        return self.name.endswith(CONTROL)
 
     @property
     def keeps_inputs(self) -> bool:

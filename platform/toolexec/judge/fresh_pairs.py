@@ -12,10 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernelwright.records import Candidate
-from kernelwright.toolexec.judge.contestant import Contestant
+from kernelwright.toolexec.judge.contestant import CONTROL, Contestant
 from kernelwright.toolexec.judge.depths import Thoroughness
 from kernelwright.toolexec.judge.judgement import Allowance, Bench, Outcome, finish, hosted, measure, prove, role_of
-from kernelwright.toolexec.judge.verdict import CONTROL
 
 AT_LEAST = 2
 """Further pairs that are measured however long they take; more only within BUDGET_S."""

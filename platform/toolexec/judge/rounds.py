@@ -206,9 +206,14 @@ class Rounds:
         return max(1, min(wanted, most))
 
     def _calls(self, contestant: Contestant, plan: RoundPlan, slots: int) -> int:
-        if contestant in (self.candidate, self.checker):
+        if self._in_full(contestant):
             return slots
         return max(1, min(slots, math.ceil(plan.sample_us / self._estimate[contestant.name])))
+
+    def _in_full(self, contestant: Contestant) -> bool:
+        """Does it run every slot of every round, with its outputs collected? An A/A control is treated as the process
+        that it is compared with: fewer calls a sample, or outputs that nobody read, would be a difference."""
+        return contestant in (self.candidate, self.checker) or contestant.is_control
 
     def _stage(self, count: int) -> None:
         while len(self._staged) < count:
@@ -226,7 +231,7 @@ class Rounds:
         outputs: dict[str, list[list[Array]]] = {}
         order = [self._everyone[i] for i in self.rng.permutation(len(self._everyone))]
         for contestant in order:
-            must = contestant in (self.candidate, self.checker)
+            must = self._in_full(contestant)
             slow = self._estimate[contestant.name] > SLOW_FACTOR * fastest
             if slow and not must and number % SLOW_EVERY:
                 measured.samples[contestant.name].append(None)

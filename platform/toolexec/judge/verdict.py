@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelwright.records import Failure, Ratio, Status, Task, WorkloadResult
+from kernelwright.toolexec.judge.contestant import CONTROL
 from kernelwright.toolexec.judge.judgement import Outcome
 from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.statistics import Spread, combined, interval, over_processes, ratio, widened
@@ -21,8 +22,6 @@ CONTROL_LIMIT = 0.02
 """An A/A control may be this far from 1."""
 CONTROL_UNSTABLE = 0.10
 """Beyond this nothing that was measured is worth reporting."""
-CONTROL = "#2"
-"""Marks the second process of a baseline."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from kernelwright.records import Domain, Status
 from kernelwright.toolexec.guards import ALL
 from kernelwright.toolexec.inputs import InputFacts, Mixer
 from kernelwright.toolexec.judge.cases import Tally
+from kernelwright.toolexec.judge.contestant import CONTROL
 from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.judge.rounds import MAX_SLOTS, Measured, RoundPlan, Rounds
 from kernelwright.toolexec.numerics import Closeness, Expected
@@ -35,6 +36,7 @@ class Scripted:
     def __init__(self, name: str, call_us: float, clock: Clock, log: list[str], *, trusted: bool = True) -> None:
         self.name, self.call_us, self.clock, self.log, self.trusted = name, call_us, clock, log, trusted
         self.spec, self.round_trip_ns, self.keeps_inputs = SPEC, 0, not trusted
+        self.is_control, self.collected = name.endswith(CONTROL), 0
         self.inputs: dict[int, np.ndarray] = {}
         self.armed: list[int] = []
         self.wrong_after = 10**9
@@ -73,6 +75,7 @@ class Scripted:
     def collect(self, slots, *, copy: bool = True):
         factor = 2.0 if self.calls < self.wrong_after else 2.1
         self.armed = []
+        self.collected += len(slots)
         return [[self.inputs[s] * np.float32(factor)] for s in slots]
 
     def strays(self) -> set[int]:
@@ -158,6 +161,15 @@ def test_a_slow_baseline_joins_only_some_rounds():
     measured, *_ = measure(100.0, {"eager": 120.0, "compile": 1000.0}, PLAN)
     assert len(measured.times("compile")) == 4  # rounds 0, 3, 6, 9
     assert len(measured.logs("mine", "compile")) == 4
+
+
+def test_a_control_is_treated_as_the_process_that_it_is_compared_with():
+    measured, mine, (rival, other, control), *_ = measure(
+        100.0, {"eager": 1000.0, "compile": 1000.0, "eager" + CONTROL: 1000.0}, PLAN
+    )
+    assert len(measured.times(control.name)) == len(measured.times("eager")) == 10  # slow, but in every round
+    assert control.calls == rival.calls > other.calls
+    assert control.collected == rival.collected > 0 == other.collected
 
 
 def test_every_timed_output_is_checked():
