@@ -89,6 +89,8 @@ class JudgeConfig(_Section):
     """Address space of a worker; 0 means no limit."""
     require_sandbox: Literal["rlimits", "landlock", "bubblewrap"]
     """The lowest tier of sandbox to judge in; ``rlimits`` means any."""
+    confirm: bool
+    """False: a run ends with the full judgement; nothing is claimed or offered to the library then."""
 
 
 class PriceConfig(_Section):

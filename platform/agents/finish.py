@@ -61,6 +61,8 @@ def _confirm(context: RunContext, state: RunState) -> tuple[Candidate | None, Ev
     if context.stop.is_set():
         best = context.folder.candidate(ranked[0])
         return best, context.best_evaluation(ranked[0])
+    if not context.config.judge.confirm:
+        return _unconfirmed(context, ranked[0])
     for candidate_id in ranked[:CONFIRM_AT_MOST]:
         candidate = context.folder.candidate(candidate_id)
         context.emit("confirm", "confirming in fresh processes", candidate=candidate_id)
@@ -79,6 +81,15 @@ def _confirm(context: RunContext, state: RunState) -> tuple[Candidate | None, Ev
     return None, None
 
 
+def _unconfirmed(context: RunContext, candidate_id: str) -> tuple[Candidate, Evaluation | None]:
+    """The best by its full judgement, where the user wants no confirmation."""
+    evaluation = context.best_evaluation(candidate_id)
+    assert evaluation is not None, "what is ranked was judged"
+    latencies = {w.workload: w.latency_us.median for w in evaluation.workloads if w.latency_us}
+    context.update(best_candidate=candidate_id, best=evaluation.speedup, best_latency_us=latencies)
+    return context.folder.candidate(candidate_id), evaluation
+
+
 def _write_best(context: RunContext, winner: Candidate, evaluation: Evaluation) -> None:
     """best/: model_new.py, the sources, the record and the verdict."""
     folder = context.folder
@@ -88,7 +99,7 @@ def _write_best(context: RunContext, winner: Candidate, evaluation: Evaluation) 
     folder.save(evaluation, folder.best / "evaluation.json")
     text = context.session.export(winner)
     folder.write_text(folder.best / "model_new.py", text)
-    if winner.entry is Entry.MODULE or context.stop.is_set():
+    if winner.entry is Entry.MODULE or context.stop.is_set() or not context.config.judge.confirm:
         return
     exported = Candidate(
         language=LanguageName.TORCH,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,8 +15,8 @@ from kernelwright.cli.output import ConfigOption, JsonOption, OptionOption, Work
 
 if TYPE_CHECKING:
     from kernelwright.config import RunConfig
-    from kernelwright.promptopt.journal import Limits
-    from kernelwright.promptopt.run_trials import FixedPrompts, RunTrials
+    from kernelwright.promptopt.journal import Journal, Limits
+    from kernelwright.promptopt.run_trials import FixedPrompts
     from kernelwright.records import RunSummary
     from kernelwright.workspace import Workspace
 
@@ -24,6 +26,12 @@ PairsOption = Annotated[int, typer.Option("--pairs", min=2, help="Pairs of runs;
 MoneyOption = Annotated[float, typer.Option("--cost-usd", min=0, help="Most money; 0: no limit.")]
 TokensOption = Annotated[int, typer.Option("--tokens", min=0, help="Most tokens; 0: no limit.")]
 SecondsOption = Annotated[float, typer.Option("--seconds", min=0, help="Most wall time of trials; 0: no limit.")]
+MeasurementsOption = Annotated[
+    int, typer.Option("--measurements", min=0, help="Most measurements of all runs together; 0: no limit.")
+]
+ConfirmOption = Annotated[
+    bool, typer.Option("--confirm", help="Confirm each run's winner in fresh processes: slower, and less noisy.")
+]
 
 
 @prompts.app.command()
@@ -39,21 +47,25 @@ def optimize(
     cost_usd: MoneyOption = 0.0,
     tokens: TokensOption = 0,
     seconds: SecondsOption = 0.0,
+    measurements: MeasurementsOption = 0,
+    confirm: ConfirmOption = False,
     config: ConfigOption = None,
     option: OptionOption = None,
     json_: JsonOption = False,
     workspace: WorkspaceOption = None,
 ) -> None:
     """Improve a role's prompt on tasks of three families or more; the same command resumes. Exit 1: none promoted."""
+    from kernelwright.cli.prompts_text import Progress
     from kernelwright.promptopt.journal import Limits
     from kernelwright.promptopt.optimizing import Wanted, optimize_prompt
 
-    setting = _setting(workspace, task, model, config, option)
-    limits = Limits(trials=trials, cost_usd=cost_usd, tokens=tokens, seconds=seconds)
+    setting = _setting(workspace, task, model, config, option, confirm=confirm)
+    limits = Limits(trials=trials, cost_usd=cost_usd, tokens=tokens, seconds=seconds, measurements=measurements)
     wanted = Wanted(role, optimizer, model, rewrites, seed, tuple(lesson or ()))
     done = optimize_prompt(
-        setting.place, setting.tasks, wanted, limits, start=setting.start, desk=lambda calls: setting.desk(calls)
-    )
+        setting.place, setting.tasks, wanted, limits, start=setting.start, desk=setting.desk,
+        told=Progress(note, limits),
+    )  # fmt: skip
     if json_:
         print_json(done.to_json())
     else:
@@ -70,6 +82,8 @@ def compare(
     role: prompts.RoleOption = "coder",
     pairs: PairsOption = 8,
     cost_usd: MoneyOption = 0.0,
+    measurements: MeasurementsOption = 0,
+    confirm: ConfirmOption = False,
     config: ConfigOption = None,
     option: OptionOption = None,
     json_: JsonOption = False,
@@ -77,17 +91,17 @@ def compare(
 ) -> None:
     """Two versions in paired runs on the same tasks; the result is kept in the lineage. Exit 1: no difference shown."""
     from kernelwright.promptopt.ablation import compare_prompts, keep_comparison
-    from kernelwright.promptopt.journal import Journal, Limits
+    from kernelwright.promptopt.journal import Limits
     from kernelwright.promptopt.versions import PromptStore
 
-    setting = _setting(workspace, task, model, config, option)
+    setting = _setting(workspace, task, model, config, option, confirm=confirm)
+    limits = Limits(trials=2 * pairs, cost_usd=cost_usd, measurements=measurements)
     store = PromptStore(setting.place.prompts, role)
     one, other = store.get(old), store.get(new)
-    journal = _journal(setting, role, f"compare-{one.id}-{other.id}", Limits(cost_usd=cost_usd), Journal)
-    found = compare_prompts(
-        journal, store.text(one.id), store.text(other.id), list(task), pairs, setting.families
-    )
-    keep_comparison(store, one.id, other.id, found)
+    texts = store.text(one.id), store.text(other.id)
+    with _journal(setting, role, f"compare-{one.id}-{other.id}", texts, limits) as journal:
+        found = compare_prompts(journal, *texts, list(task), pairs, setting.families)
+        keep_comparison(store, one.id, other.id, found)
     _tell(found, f"{other.id} against {one.id}", json_)
 
 
@@ -99,6 +113,8 @@ def ablate(
     role: prompts.RoleOption = "coder",
     pairs: PairsOption = 8,
     cost_usd: MoneyOption = 0.0,
+    measurements: MeasurementsOption = 0,
+    confirm: ConfirmOption = False,
     config: ConfigOption = None,
     option: OptionOption = None,
     json_: JsonOption = False,
@@ -106,19 +122,21 @@ def ablate(
 ) -> None:
     """Paired runs with and without a lesson; the result becomes its effect. Exit 1: no difference shown."""
     from kernelwright.promptopt.ablation import ablate_lesson, keep_ablation
-    from kernelwright.promptopt.journal import Journal, Limits
+    from kernelwright.promptopt.journal import Limits
+    from kernelwright.promptopt.selection import lessons_block
     from kernelwright.promptopt.sessions import draft_of
     from kernelwright.promptopt.shelves import LessonShelf
     from kernelwright.promptopt.versions import PromptStore
 
-    setting = _setting(workspace, task, model, config, option)
+    setting = _setting(workspace, task, model, config, option, confirm=confirm)
+    limits = Limits(trials=2 * pairs, cost_usd=cost_usd, measurements=measurements)
     shelf = LessonShelf(setting.place.lessons)
     lesson = shelf.get(id)
     draft = draft_of(PromptStore(setting.place.prompts, role), shelf.active)
     shown = [*(x for x in draft.lessons if x.id != lesson.id), lesson]
-    journal = _journal(setting, role, f"ablate-{lesson.id}", Limits(cost_usd=cost_usd), Journal)
-    found = ablate_lesson(journal, draft.base, shown, lesson.id, list(task), pairs, families=setting.families)
-    keep_ablation(shelf, lesson.id, found)
+    with _journal(setting, role, f"ablate-{lesson.id}", (draft.base, lessons_block(shown)), limits) as journal:
+        found = ablate_lesson(journal, draft.base, shown, lesson.id, list(task), pairs, families=setting.families)
+        keep_ablation(shelf, lesson.id, found)
     _tell(found, f"with {lesson.id} against without", json_)
 
 
@@ -137,7 +155,6 @@ class _Setting:
         place.cache = self.place.cache  # baselines and builds are the same for every trial
         around = wiring.surroundings(place, lambda event: None)
         around = replace(around, roles=lambda config: wiring.roles(config, place, book))
-        note(f"  {task}")
         if ids := place.run_ids():
             return resume_run(place.run(ids[-1]), surroundings=around)
         config = self.config.model_copy(update={"seed": seed % 2**31})
@@ -151,14 +168,15 @@ class _Setting:
 
 
 def _setting(
-    workspace: Path | None, tasks: list[str], model: str, config: list[Path] | None, option: list[str] | None
+    workspace: Path | None, tasks: list[str], model: str, config: list[Path] | None, option: list[str] | None,
+    *, confirm: bool,
 ) -> _Setting:
     from kernelwright import wiring
     from kernelwright.config import load_config
     from kernelwright.workspace import Workspace
 
     place = Workspace.open(workspace)
-    values = {"models.model": model, "engine": "llm"}
+    values = {"models.model": model, "engine": "llm", "judge.confirm": confirm}
     return _Setting(
         place,
         {name: wiring.find_task(place, name) for name in tasks},
@@ -166,12 +184,26 @@ def _setting(
     )
 
 
-def _journal(setting: _Setting, role: str, name: str, limits: Limits, kind: Any) -> Any:
-    from kernelwright.promptopt.run_trials import RunTrials
+@contextmanager
+def _journal(setting: _Setting, role: str, name: str, texts: Sequence[str], limits: Limits) -> Iterator[Journal]:
+    """The journal of one comparison, held by this process. A limit that is reached is the user's to raise.
 
-    folder = setting.place.optimizations / name
-    runner: RunTrials = RunTrials(folder, role, setting.start)
-    return kind(runner, limits, file=folder / "journal.jsonl")
+    Other texts, tasks, another model or another kind of run make it another comparison, with a folder of its own.
+    """
+    from kernelwright.cli.prompts_text import Progress
+    from kernelwright.errors import UserError
+    from kernelwright.promptopt.journal import Journal, OutOfBudget, owned
+    from kernelwright.promptopt.run_trials import GO_ON, RunTrials
+    from kernelwright.records import content_hash
+
+    how = [*texts, *setting.tasks, setting.config.models.model, str(setting.config.judge.confirm)]
+    folder = setting.place.optimizations / f"{name}-{content_hash(how, length=8)}"
+    with owned(folder):
+        runner = RunTrials(folder, role, setting.start)
+        try:
+            yield Journal(runner, limits, file=folder / "journal.jsonl", told=Progress(note, limits))
+        except OutOfBudget as reached:
+            raise UserError(f"out of budget: {reached}", hint=f"with a higher limit {GO_ON}") from None
 
 
 def _tell(found: Any, what: str, json_: bool) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kernelwright.cli.drawing import one_line
 
 if TYPE_CHECKING:
     from kernelwright.promptopt.blame import Blame
+    from kernelwright.promptopt.journal import Limits, Spent, Step
     from kernelwright.promptopt.lineage import Lineage
     from kernelwright.promptopt.versions import PromptStore
     from kernelwright.records import PromptScore, PromptVersion
@@ -84,3 +85,42 @@ def blame_text(found: Sequence[Blame]) -> str:
         lines += [f"    and {len(b.decisions) - 5} more: lessons why {b.lesson}"] if len(b.decisions) > 5 else []
         lines += [f"    read before: {one_line(b.feedback, 160)}"] if b.feedback else []
     return "\n".join(lines)
+
+
+class Progress:
+    """Each trial of an optimization in a line: which, what came of it, what is spent.
+
+    Args:
+        say: prints a line.
+        limits: of the optimization.
+    """
+
+    def __init__(self, say: Callable[[str], None], limits: Limits) -> None:
+        self._say, self._limits = say, limits
+
+    def __call__(self, step: Step) -> None:
+        """Say a step."""
+        if step.what == "resumed":
+            self._say(f"going on: {step.spent.trials} trials of earlier sessions are kept, {self._spent(step.spent)}")
+        elif step.what == "proposal":
+            self._say("asking for a new text")
+        elif step.request is not None and step.result is None:
+            of = f" of {self._limits.trials}" if self._limits.trials else ""
+            stage = step.request.repetition.partition("/")[0].replace("_", "-")
+            self._say(f"{step.spent.trials + 1:>4}{of}  {stage:<11} {one_line(step.request.task, 40)} ...")
+        elif step.result is not None:
+            told = one_line(step.result.feedback, 90)
+            mark = "     kept: " if step.kept else "     "
+            self._say(f"{mark}{step.result.score:+.3f}  {told}  ({self._spent(step.spent)})")
+
+    def _spent(self, spent: Spent) -> str:
+        """What is spent, with the limits that there are."""
+        most = self._limits
+        parts = [
+            (f"{spent.measurements}", most.measurements, "measurements"),
+            (f"{spent.tokens}", most.tokens, "tokens"),
+            (f"{spent.seconds:.0f}", most.seconds, "s"),
+            (f"{spent.cost_usd:.4f}", most.cost_usd, "USD"),
+        ]
+        told = [f"{value} of {limit:g} {unit}" if limit else f"{value} {unit}" for value, limit, unit in parts]
+        return ", ".join(told)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from kernelwright.errors import WorkspaceError
 from kernelwright.promptopt.trials import (
@@ -65,22 +65,46 @@ class Spent:
         self.measurements += result.measurements
 
 
+@dataclass(frozen=True)
+class Step:
+    """Something that a journal is about to pay for, or has paid for: what people see of the progress."""
+
+    what: Literal["resumed", "trial", "proposal"]
+    spent: Spent
+    """As it stands; do not change it."""
+    request: TrialRequest | None = None
+    result: TrialResult | None = None
+    """None: the trial begins."""
+    kept: bool = False
+    """The result was paid for earlier, by a process that died before it could write it down."""
+
+
 class Journal:
     """Paid trials by key. One process at a time; not thread-safe."""
 
-    def __init__(self, runner: TrialRunner, limits: Limits, *, file: Path | None = None) -> None:
+    def __init__(
+        self,
+        runner: TrialRunner,
+        limits: Limits,
+        *,
+        file: Path | None = None,
+        told: Callable[[Step], None] = lambda step: None,
+    ) -> None:
         """
         Args:
             runner: who makes trials.
             limits: of all sessions together.
             file: the journal; None keeps it in memory.
+            told: of every step, for people.
         """
         self._runner, self._limits, self._file = runner, limits, file
         self._known: dict[str, TrialResult] = {}
         self._proposed: dict[str, ProposedText] = {}
-        self.spent = Spent()
+        self.spent, self._told = Spent(), told
         for line in _lines(file) if file else ():
             self._take(line)
+        if self._known or self._proposed:
+            told(Step("resumed", self.spent))
 
     def trial(self, request: TrialRequest) -> TrialResult:
         """The result of a trial; paid for at most once.
@@ -91,8 +115,10 @@ class Journal:
         if (known := self._known.get(request.key)) is not None:
             return known
         result = self._runner.recorded(request)
+        kept = result is not None
         if result is None:
             self._check()
+            self._told(Step("trial", self.spent, request))
             began = time.monotonic()
             result = self._runner.run(request)
             if not result.seconds:
@@ -100,6 +126,7 @@ class Journal:
         self._keep({"format": FORMAT, "key": request.key, "task": request.task, **result.to_json()})
         self._known[request.key] = result
         self.spent.add(result)
+        self._told(Step("trial", self.spent, request, result, kept))
         return result
 
     def proposal(self, proposer: Proposer, request: ProposalRequest) -> ProposedText:
@@ -113,6 +140,7 @@ class Journal:
         answer = proposer.recorded(request)
         if answer is None:
             self._check()
+            self._told(Step("proposal", self.spent))
             answer = proposer.propose(request)
         self._keep({"format": FORMAT, "proposal": request.key, **vars(answer)})
         self._proposed[request.key] = answer

@@ -93,6 +93,25 @@ class PromptOptimizer(Protocol):
         """Improve a prompt on the split's tasks within the journal's limits."""
 
 
+def pairs_of(trials: int, share: float) -> int:
+    """Pairs of one gate in a plan of so many trials."""
+    return max(LEAST_PAIRS, round(share * trials))
+
+
+def gate_trials(trials: int, rewrites: int) -> int:
+    """Trials of a plan that are kept for the gates: every proposal's validation, held-out, and the re-measurement."""
+    pairs = pairs_of(trials, VALIDATION_SHARE) * (1 + rewrites)
+    return 2 * (pairs + pairs_of(trials, HELD_OUT_SHARE) + pairs_of(trials, REMEASURED_SHARE))
+
+
+def least_trials(rewrites: int, lessons: int) -> int:
+    """The smallest plan in which all gates can speak, and one lesson at least is screened in two blocks."""
+    trials = 2
+    while trials < gate_trials(trials, rewrites) + (2 * block_size(1) if lessons else 0):
+        trials += 2
+    return trials
+
+
 class EvidenceOptimizer:
     """Our own optimizer.
 
@@ -122,6 +141,10 @@ class EvidenceOptimizer:
         except OutOfBudget as reached:
             found.best, found.promoted, found.gain = seed, False, None
             found.ended = f"out of budget: {reached}"
+            because = f"out of budget before the held-out gate had spoken ({reached})"
+            for i, p in enumerate(found.proposals):
+                if p.accepted:
+                    found.proposals[i] = _replaced(p, accepted=False, because=because)
         for proposal in found.proposals:
             self._told(proposal)
         return found
@@ -141,17 +164,17 @@ class EvidenceOptimizer:
             self._finish(found, split, journal)
 
     def _pairs(self, share: float) -> int:
-        return max(LEAST_PAIRS, round(share * self._settings.trials))
+        return pairs_of(self._settings.trials, share)
 
     def _for_screening(self) -> int:
-        gates = self._pairs(VALIDATION_SHARE) * (1 + self._rewrites)
-        gates += self._pairs(HELD_OUT_SHARE) + self._pairs(REMEASURED_SHARE)
-        return self._settings.trials - 2 * gates
+        return self._settings.trials - gate_trials(self._settings.trials, self._rewrites)
 
     def _affordable(self, pool: list[Lesson]) -> list[Lesson]:
         """The lessons that fit into two blocks at least, best evidence first."""
-        most = max(1, self._for_screening() // 2)
+        most = self._for_screening() // 2
         ranked = sorted(pool, key=lambda x: (-strength(x), x.id))
+        if most < block_size(1):
+            return []
         while ranked and block_size(len(ranked)) > most:
             ranked = ranked[: block_size(len(ranked)) // 2 - 1]
         return ranked

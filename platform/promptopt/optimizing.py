@@ -9,8 +9,8 @@ from typing import Any
 
 from kernelwright.agents.llm.desk import ModelDesk
 from kernelwright.errors import UnknownName, UserError
-from kernelwright.promptopt.journal import Journal, Limits, owned
-from kernelwright.promptopt.optimizer import EvidenceOptimizer, Optimized, PromptOptimizer, Settings
+from kernelwright.promptopt.journal import Journal, Limits, Step, owned
+from kernelwright.promptopt.optimizer import EvidenceOptimizer, Optimized, PromptOptimizer, Settings, least_trials
 from kernelwright.promptopt.rewriting import ModelProposer
 from kernelwright.promptopt.run_trials import RunStarter, RunTrials
 from kernelwright.promptopt.sessions import Plan, draft_of, keep_proposals, session_folder
@@ -93,6 +93,7 @@ def optimize_prompt(
     *,
     start: RunStarter,
     desk: Callable[[Path], ModelDesk],
+    told: Callable[[Step], None] = lambda step: None,
 ) -> Done:
     """Optimize a role's prompt; what was paid for before is not paid for again.
 
@@ -103,9 +104,10 @@ def optimize_prompt(
         limits: of all sessions together.
         start: starts or resumes the run of one trial.
         desk: the proposer's way to its model, given its folder of calls.
+        told: of every trial, for people.
 
     Raises:
-        UserError: tasks of fewer than three families, or no text for the role.
+        UserError: tasks of fewer than three families, too few trials for the gates, or no text for the role.
         UnknownName: an unknown optimizer.
         WorkspaceError: another process works on the same optimization.
     """
@@ -121,13 +123,14 @@ def optimize_prompt(
         raise UserError(f"the role {wanted.role} has no prompt")
     chosen = [shelf.get(id) for id in wanted.lessons] or shelf.lessons
     pool = [x for x in chosen if wanted.role in x.roles and x.state is not LessonState.RETIRED]
+    _enough(wanted, limits, lessons=len(pool))
     plan = Plan(
         role=wanted.role, base=seed.base, lessons=tuple(x.text_hash for x in pool), tasks=tuple(sorted(tasks)),
         trials=limits.trials, seed=wanted.seed, engine=f"{wanted.optimizer} {wanted.rewrites} {wanted.model}",
     )  # fmt: skip
     folder = session_folder(place.optimizations, plan)
     with owned(folder):
-        journal = Journal(RunTrials(folder, wanted.role, start), limits, file=folder / "journal.jsonl")
+        journal = Journal(RunTrials(folder, wanted.role, start), limits, file=folder / "journal.jsonl", told=told)
         proposer = ModelProposer(desk(folder / "calls")) if wanted.rewrites or wanted.optimizer == "gepa" else None
         optimizer = _optimizer(wanted, limits, proposer, list(tasks.values()), plan.id)
         found = optimizer.optimize(seed, pool, split, journal)
@@ -137,6 +140,24 @@ def optimize_prompt(
         if version is not None:
             follow_all(place.prompts, shelf.active, reason=f"lessons that optimization {plan.id} promoted")
         return Done(plan.id, found, version)
+
+
+def _enough(wanted: Wanted, limits: Limits, *, lessons: int) -> None:
+    """Refuse a plan whose gates could never speak, and one that tries nothing, before anything is paid."""
+    if wanted.optimizer == "gepa" or not limits.trials:
+        return
+    if not lessons and not wanted.rewrites:
+        raise UserError(
+            f"there is nothing to try: no lesson is for the {wanted.role}, and no rewrite is asked for",
+            hint="learn lessons with `lessons distill`, or ask for rewrites with --rewrites",
+        )
+    least = least_trials(wanted.rewrites, lessons)
+    if limits.trials < least:
+        raise UserError(
+            f"{limits.trials} trials are too few: the gates of {wanted.rewrites} rewrites and the screening of a "
+            f"lesson need {least}",
+            hint=f"--trials {least} or more, or fewer --rewrites",
+        )
 
 
 def _credit(shelf: LessonShelf, found: Optimized, session: str) -> None:
