@@ -92,6 +92,7 @@ class RunContext:
                     left_s=lambda: self.left_s - self.reserve_s,
                     stopped=self.stop.is_set,
                     emit=self.emit,
+                    show=self.show,
                 )
             )
 
@@ -99,16 +100,21 @@ class RunContext:
 
     def emit(self, kind: str, message: str = "", **data: Any) -> None:
         """Tell the run's story: to events.jsonl and to whoever is watching."""
+        event = self._event(kind, message, data)
+        self.folder.add_event(event)
+        self.view(event)
+
+    def show(self, kind: str, message: str = "", **data: Any) -> None:
+        """Tell whoever is watching what goes on at this moment: kinds ``doing`` and ``stream``. Nothing is stored."""
+        self.view(self._event(kind, message, data))
+
+    def _event(self, kind: str, message: str, data: Mapping[str, Any]) -> RunEvent:
         spent = {
             "spent_s": round(self.spent_s, 2),
             "left_s": round(self.left_s, 1),
             "measured": self.summary.measurements,
         }
-        event = RunEvent(
-            at=now(), kind=kind, node=self.node, round=self.round, message=message, data={**spent, **data}
-        )
-        self.folder.add_event(event)
-        self.view(event)
+        return RunEvent(at=now(), kind=kind, node=self.node, round=self.round, message=message, data={**spent, **data})
 
     def enter(self, node: str, round_: int) -> None:
         """A node begins."""

@@ -64,6 +64,7 @@ def planner(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     context = runtime.context
     round_ = state["round"] + 1
     context.enter("planner", round_)
+    context.show("doing", "recalling precedents and reading what was tried")
     known = knowledge_of(context, {**state, "round": round_})
     if round_ == 1:
         context.update(same_task_precedent=any(r.same_task for r in known.recalled))
@@ -116,6 +117,7 @@ def coder(state: OneDecision, runtime: Runtime[RunContext]) -> Command[Any]:
     context = runtime.context
     context.enter("coder", state["round"])
     decision = _decision(context, state["decision"])
+    context.show("doing", f"writing: {decision.summary}")
     known = for_coder(context, knowledge_of(context, _state_for_coder(context, state["round"])), decision)
     candidate = None
     try:
@@ -236,6 +238,7 @@ def reflector(state: RunState, runtime: Runtime[RunContext]) -> RunState:
         decision = _decision(context, judged["decision"])
         if judged["candidate"] is not None and decision.round == state["round"]:
             pairs.append((decision, evaluation_of(context, judged["candidate"])))
+    context.show("doing", f"comparing {len(pairs)} predictions with what was measured")
     reflection = context.roles.reflector.reflect(knowledge_of(context, new_state), pairs)
     for decision in reflection.decisions:
         context.folder.add_decision(decision)

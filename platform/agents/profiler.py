@@ -26,12 +26,15 @@ def judge_candidate(
     """
     began = time.perf_counter()
     context.judged.clear()
+    context.show("doing", f"screening {candidate.id[:8]}")
     evaluation = context.evaluate(candidate, Depth.SCREEN)
     if evaluation.passed and candidate.tunables and _score(evaluation) >= WORTH_TUNING * best_score:
+        context.show("doing", f"tuning {', '.join(t.name for t in candidate.tunables)} of {candidate.id[:8]}")
         candidate = _tune(context, candidate)
         evaluation = context.evaluate(candidate, Depth.SCREEN)
     worth_it = evaluation.passed and _score(evaluation) >= WORTH_A_FULL_JUDGEMENT * best_score
     if worth_it and not context.ending():
+        context.show("doing", f"judging {candidate.id[:8]} in full")
         evaluation = context.evaluate(candidate, Depth.FULL)
         if evaluation.speedup is not None and evaluation.speedup.disturbed and not context.ending():
             evaluation = context.measured_again(candidate, evaluation)
@@ -104,6 +107,7 @@ class _Stopped(KernelwrightError):
 
 def _profile(context: RunContext, candidate: Candidate, evaluation: Evaluation) -> None:
     if context.config.profile and context.folder.profile(candidate.id) is None:
+        context.show("doing", f"profiling {candidate.id[:8]}")
         context.folder.save_profile(context.session.profile(candidate, evaluation))
 
 
@@ -133,6 +137,7 @@ def _side_by_side(context: RunContext, child: Candidate, parent: Candidate) -> R
     for depth in (Depth.SCREEN, Depth.FULL):
         if context.ending() or (found is not None and not found.disturbed):
             break
+        context.show("doing", f"measuring {child.id[:8]} beside its parent {parent.id[:8]}")
         ratio = context.session.compare(child, parent, depth=depth).speedup
         context.update(measurements=context.summary.measurements + 1)
         if ratio is not None and (found is None or ratio.high / ratio.low < found.high / found.low):

@@ -2,7 +2,8 @@
 
 It is fed RunEvents and owns what of them people see. It never writes to stdout and never stops a run: an event it does
 not know is passed over. Data read when present: ``spent_s left_s measured`` of every event; ``decision`` of ``plan``
-and ``candidate``; ``decision candidate status depth speedup latency_us failure`` of ``evaluation``.
+and ``candidate``; ``decision candidate status depth speedup latency_us failure`` of ``evaluation``; ``call role
+tokens`` of ``stream``. Kinds ``doing`` and ``stream`` reach whoever watches and are stored nowhere.
 """
 
 from __future__ import annotations
@@ -25,10 +26,25 @@ if TYPE_CHECKING:
 
     from kernelwright.config import RunConfig
 
-_TOLD = ("prepare", "prepared", "baseline", "plan", "evaluation", "confirm", "warning", "budget", "library", "end")
+_TOLD = frozenset(
+    "prepare prepared baseline plan repair evaluation verdict confirm warning budget library end".split()
+)
 """Kinds of events that are worth a line where no panel can be shown."""
-_DOING = ("prepare", "baseline", "candidate", "confirm", "prepared", "model", "repair")
+_DOING = ("prepare", "baseline", "candidate", "confirm", "prepared", "model", "repair", "doing", "waiting")
 """Kinds whose message says what a node is doing."""
+SHOWN_ANSWERS = 3
+"""Answers that are arriving at the same time and have a line of their own."""
+
+
+@dataclass(frozen=True)
+class Arriving:
+    """A model's answer on its way."""
+
+    role: str
+    tokens: int
+    """About."""
+    line: str
+    """Its last whole line."""
 
 
 @dataclass
@@ -53,6 +69,8 @@ class Progress:
     best: str = ""
     planned: dict[str, str] = field(default_factory=dict)
     """Decision id -> its summary, for those of this round that are still to be judged."""
+    arriving: dict[int, Arriving] = field(default_factory=dict)
+    """Number of a model's call -> what has come of its answer so far."""
     _shown: float = 0.0
 
     def take(self, event: RunEvent) -> None:
@@ -62,8 +80,18 @@ class Progress:
         self.spent_s = _number(data.get("spent_s"), self.spent_s)
         self.left_s = data.get("left_s", self.left_s)
         self.measured = int(_number(data.get("measured"), self.measured))
-        handler = {"node": self._node, "plan": self._plan, "trial": self._trial, "evaluation": self._evaluation}
+        handler = {
+            "node": self._node, "plan": self._plan, "trial": self._trial, "evaluation": self._evaluation,
+            "stream": self._stream,
+        }  # fmt: skip
         handler.get(event.kind, self._other)(event)
+
+    def _stream(self, event: RunEvent) -> None:
+        call, tokens = int(_number(event.data.get("call"), 0.0)), int(_number(event.data.get("tokens"), 0.0))
+        if tokens:
+            self.arriving[call] = Arriving(str(event.data.get("role") or "model"), tokens, event.message)
+        else:
+            self.arriving.pop(call, None)
 
     def _node(self, event: RunEvent) -> None:
         self.node, self.doing, self.trials = event.node or event.message, "", 0
@@ -160,7 +188,8 @@ def event_line(event: RunEvent) -> str | None:
 
 
 class PanelView(View):
-    """Six lines that stay in place, redrawn four times a second; warnings scroll by above them."""
+    """Six lines that stay in place, and one for each answer that a model is giving, redrawn four times a second;
+    warnings scroll by above them."""
 
     def __init__(self, progress: Progress, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         from rich.console import Console
@@ -169,6 +198,8 @@ class PanelView(View):
         super().__init__(progress, stream)
         self._clock = clock
         self._heard = clock()
+        self._answers = 0
+        """Lines for answers that are arriving: as many as were needed at once, so that the panel does not jump."""
         self.console = Console(file=stream, highlight=False, markup=False, emoji=False)
         self._live = Live(
             console=self.console, get_renderable=self.panel, refresh_per_second=4, transient=True,
@@ -206,10 +237,20 @@ class PanelView(View):
         table.add_row(Text(""), Text(""))
         table.add_row(Text("task"), Text.assemble((one_line(known.task), "bold"), f"  {round_}"))
         table.add_row(Text(known.node or "start"), Text(doing))
+        for label, text in self._arriving():
+            table.add_row(Text(label), Text(text, style="dim"))
         table.add_row(Text("judged"), Text(known.judged()))
         table.add_row(Text("best"), Text(known.best or "nothing faster yet", style="green" if known.best else "dim"))
         table.add_row(Text("time"), self._time(since))
         return table
+
+    def _arriving(self) -> Iterator[tuple[str, str]]:
+        """A line for each answer that is on its way, empty ones where there were more before."""
+        answers = list(self.progress.arriving.values())[:SHOWN_ANSWERS]  # coders' threads add to it
+        self._answers = max(self._answers, len(answers))
+        for answer in answers:
+            yield one_line(answer.role, 9), f"about {answer.tokens} tokens so far: {one_line(answer.line, 160)}"
+        yield from [("", "")] * (self._answers - len(answers))
 
     def _time(self, since: float) -> Any:
         """Seconds spent and left, with a bar where the budget is known; ticks between events."""

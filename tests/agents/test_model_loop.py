@@ -340,3 +340,22 @@ def test_decisions_are_written_at_the_same_time_and_judged_one_by_one(tmp_path):
         "evaluation",
     ] * 3
     assert len(places) == 6
+
+
+def test_who_watches_sees_every_node_at_work_and_answers_as_they_come_and_none_of_that_is_stored(tmp_path):
+    events = []
+    written = kernel("us=90") + "\n" + "\n".join(f"line {i}" for i in range(50))
+
+    def slow(body):
+        if role_of(body) != "coder":
+            return model(body)
+        return Says(written, pause_s=0.5)
+
+    model = Model(planner=[decisions_json("a")])
+    _, folder = go(tmp_path, slow, more={"view": events.append})
+    doing = {e.node: e.message for e in events if e.kind == "doing"}
+    assert set(doing) == {"planner", "coder", "profiler", "reflector"}
+    coming = [e for e in events if e.kind == "stream" and e.data["tokens"] and e.data["role"] == "coder"]
+    assert coming and {e.node for e in coming} == {"coder"}
+    assert all(e.message in written.split("\n") for e in coming)
+    assert not {"doing", "stream"} & {e.kind for e in folder.events()}

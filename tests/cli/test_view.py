@@ -149,3 +149,29 @@ def test_malformed_data_does_not_stop_a_run() -> None:
     known = Progress(task="blur")
     known.take(an_event("evaluation", "x", speedup={"value": -1}, status=None, spent_s="soon", latency_us="fast"))
     assert known.failed == 1 and known.spent_s == 0.0
+
+
+def test_answers_are_shown_while_they_arrive_and_gone_afterwards() -> None:
+    from rich.console import Console
+
+    view = PanelView(Progress(task="blur"), io.StringIO(), clock=lambda: 0.0)
+
+    def drawn() -> str:
+        console = Console(file=io.StringIO(), width=100)
+        with console.capture() as capture:
+            console.print(view.panel())
+        return capture.get()
+
+    view(an_event("stream", "for (i = 0;", node="coder", call=3, role="coder", tokens=40))
+    view(an_event("stream", "\x1b[2J{\x07} evil\r", node="coder", call=4, role="repairer", tokens=7))
+    view(an_event("doing", "screening abababab", node="profiler"))
+    text = drawn()
+    assert "coder" in text and "about 40 tokens so far: for (i = 0;" in text
+    assert "about 7 tokens so far: {\\u0007} evil" in text and "\x1b[2J" not in text
+    assert "profiler" in text and "screening abababab" in text
+    height = len(text.split("\n"))
+    view(an_event("stream", "", call=3, tokens=0))
+    view(an_event("stream", "", call=4, tokens=0))
+    assert "tokens so far" not in drawn() and len(drawn().split("\n")) == height
+    assert event_line(an_event("stream", "x", call=3, tokens=1)) is None
+    assert event_line(an_event("doing", "x")) is None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,6 +26,8 @@ class Says:
     refusal: str = ""
     usage: bool = True
     cached: int = 0
+    pause_s: float = 0.0
+    """In the middle of a streamed answer."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +151,7 @@ class _Handler(BaseHTTPRequestHandler):
         half = max(1, len(reply.text) // 2)
         for piece in (reply.text[:half], reply.text[half:]):
             self._event({"delta": {"role": "assistant", "content": piece}}, body)
+            time.sleep(reply.pause_s if isinstance(reply, Says) else 0.0)
         if isinstance(reply, Stalls):
             self.server_of.over.wait(20)
         if not isinstance(reply, Says):

@@ -9,8 +9,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
+from kernelwright.agents.llm.arriving import Arriving, tokens_so_far
 from kernelwright.agents.llm.assembling import tokens_of
 from kernelwright.agents.llm.exchange import Answer, Message, ModelFault, Provider, Question
 from kernelwright.agents.llm.ledger import CallRecord, Ledger, Totals, messages_hash
@@ -54,6 +56,8 @@ class RunLink:
     """Wall time that may still be spent on answers, seconds."""
     stopped: Callable[[], bool]
     emit: Callable[..., None] = lambda kind, message="", **data: None
+    show: Callable[..., None] = lambda kind, message="", **data: None
+    """As ``emit``, for whoever watches alone: nothing of it is stored."""
 
 
 @dataclass(frozen=True)
@@ -208,6 +212,7 @@ class ModelDesk:
     def _try(self, record: CallRecord, messages: Sequence[Message]) -> Answer:
         run, chosen = self._bound(), self._models[record.role]
         left = max(0.1, run.left_s())
+        arriving = Arriving(chosen.provider.secrets(), partial(self._show, record))
         question = Question(
             messages=messages,
             max_tokens=self.options.max_output_tokens,
@@ -215,11 +220,20 @@ class ModelDesk:
             timeout_s=left if chosen.provider.waits_for_people else min(self.options.timeout_s, left),
             name=f"{run.run_id}.{record.number:04d}.{record.role}",
             stopped=run.stopped,
+            heard=arriving.hear,
         )
         run.emit("model", f"{record.role}: asking {record.model}", role=record.role, call=record.number)
         if chosen.provider.waits_for_people:
             return chosen.provider.ask(question)  # it looks at `stopped` itself
-        return _watched(chosen.provider, question)
+        try:
+            return _watched(chosen.provider, question, arriving.look)
+        finally:
+            self._show(record, 0, "")
+
+    def _show(self, record: CallRecord, characters: int, line: str) -> None:
+        """Show those who watch what has arrived of an answer; 0 characters: it is no longer arriving."""
+        tokens = tokens_so_far(characters) if characters else 0
+        self._bound().show("stream", line, role=record.role, call=record.number, model=record.model, tokens=tokens)
 
     def _keep(self, record: CallRecord, answer: Answer, seconds: float) -> Answer:
         """Write the answer down; only then may anyone use it."""
@@ -284,8 +298,13 @@ class ModelDesk:
         return self._run
 
 
-def _watched(provider: Provider, question: Question) -> Answer:
+def _watched(provider: Provider, question: Question, look: Callable[[], None]) -> Answer:
     """Ask in a thread, so that Ctrl-C and the time limit are heard while the wire is silent.
+
+    Args:
+        provider: who is asked.
+        question: what.
+        look: called all the while, to show what has arrived.
 
     Raises:
         ModelFault: the provider's; ``stopped``; ``timeout`` when an answer trickles in for ever.
@@ -303,6 +322,7 @@ def _watched(provider: Provider, question: Question) -> Answer:
     until = time.monotonic() + question.timeout_s + GRACE_S
     while worker.is_alive():
         worker.join(0.1)
+        look()
         if worker.is_alive() and question.stopped():
             raise ModelFault("stopped", "interrupted while waiting for an answer", again=False)
         if worker.is_alive() and time.monotonic() > until:

@@ -53,6 +53,8 @@ class Question:
     """Unique in the workspace and stable over a resume: ``<run>.<number>.<role>``."""
     stopped: Callable[[], bool] = lambda: False
     """True once the user wants to stop; a provider that waits looks at it."""
+    heard: Callable[[str], None] = lambda piece: None
+    """Told each piece of the answer as it comes, where the provider streams; for whoever watches, never for use."""
 
 
 class Provider(Protocol):

@@ -146,6 +146,7 @@ class OpenAICompatible:
                 usage = _usage(chunk.usage) if chunk.usage is not None else usage
                 for choice in chunk.choices[:1]:
                     pieces.append(choice.delta.content or "")
+                    question.heard(pieces[-1])
                     refusal += getattr(choice.delta, "refusal", None) or ""
                     finish = choice.finish_reason or finish
         if not finish:
