@@ -278,14 +278,17 @@ def _changed(name: str, given: dict[str, Any], selection: dict[str, Any]) -> Sui
 def _begin(
     place: Workspace, definition: SuiteDefinition, *, values: dict[str, Any], files: Any, overrides: Any
 ) -> tuple[SuiteFolder, SuitePlan]:
-    """Decide everything, look every task up, and only then make the folder."""
+    """Decide everything, look devices and every task up, and only then make the folder."""
     from kernelwright import wiring
     from kernelwright.suite.definition import make_plan
+    from kernelwright.suite.devices import require_devices
     from kernelwright.suite.folder import new_suite
+    from kernelwright.toolexec.devices import device
     from kernelwright.workspace import disk_errors
 
     command = shlex.join(["kernelwright", *sys.argv[1:]])
     plan = make_plan(definition, suite_id="", files=files, overrides=overrides, values=values, command=command)
+    require_devices(plan, device)
     for task in plan.tasks:
         wiring.find_task(place, task.task, [f"{k}={v!r}" for k, v in task.set.items()])
     folder = new_suite(place, definition.name)

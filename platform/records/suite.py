@@ -19,7 +19,8 @@ class TaskEntry(Record):
     """A task of a suite file, where its name alone does not say enough."""
 
     task: str
-    """A name or path as ``optimize`` takes it; relative paths start at the suite file."""
+    """A name or path as ``optimize`` takes it; relative paths start at the suite file. A path with ``*`` stands for
+    all files that fit, be it none."""
     set: dict[str, Override] = Field(default_factory=dict)
     """Module constants to change."""
     family: str = ""

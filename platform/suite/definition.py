@@ -25,6 +25,8 @@ from kernelwright.workspace import now
 MAIN = "main"
 """The only arm of a suite that is no ablation."""
 TABLE = "kernelbench.csv"
+REFERENCE = "reference.py"
+"""A file of this name is called after its folder: of tasks and of library entries."""
 _ARM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
@@ -74,11 +76,25 @@ def _located(suite: SuiteDefinition, folder: Path) -> SuiteDefinition:
         return str((folder / path).resolve()) if text and not path.is_absolute() and (folder / path).exists() else text
 
     entries = [TaskEntry(task=e) if isinstance(e, str) else e for e in suite.tasks]
-    changes: dict[str, Any] = {"tasks": tuple(e.model_copy(update={"task": place(e.task)}) for e in entries)}
+    located = [e.model_copy(update={"task": place(text)}) for e in entries for text in _matching(e.task, folder)]
+    if not located and suite.kernelbench is None:
+        raise ValueError("no file fits the patterns of `tasks`")
+    changes: dict[str, Any] = {"tasks": tuple(located)}
     if suite.kernelbench is not None:
         moved = {"root": place(suite.kernelbench.root), "table": place(suite.kernelbench.table)}
         changes["kernelbench"] = suite.kernelbench.model_copy(update=moved)
     return suite.model_copy(update=changes)
+
+
+def _matching(task: str, folder: Path) -> list[str]:
+    """The files that a pattern stands for, sorted; what is no pattern stands for itself."""
+    if not any(c in task for c in "*?["):
+        return [task]
+    pattern = Path(task).expanduser()
+    root, parts = (Path(pattern.anchor), pattern.parts[1:]) if pattern.is_absolute() else (folder, pattern.parts)
+    while parts and parts[0] == "..":
+        root, parts = root.parent, parts[1:]
+    return [str(p) for p in sorted(root.glob(str(Path(*parts))))]
 
 
 def tasks_of(suite: SuiteDefinition) -> list[SuiteTask]:
@@ -89,7 +105,8 @@ def tasks_of(suite: SuiteDefinition) -> list[SuiteTask]:
     """
     found: list[SuiteTask] = []
     for entry in (TaskEntry(task=e) if isinstance(e, str) else e for e in suite.tasks):
-        stem = Path(entry.task).name.removesuffix(".py")
+        path = Path(entry.task)
+        stem = path.parent.name if path.name == REFERENCE else path.name.removesuffix(".py")
         key = re.sub(r"[^A-Za-z0-9_-]", "_", stem).lstrip("_-") or "task"
         found.append(SuiteTask(key=key, task=entry.task, set=entry.set, family=entry.family))
     if suite.kernelbench is not None:

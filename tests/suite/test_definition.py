@@ -35,12 +35,28 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_shipped_suites_name_shipped_tasks() -> None:
-    assert {"shipped", "quick", "kernelbench-44"} <= set(shipped_names())
+    assert {"shipped", "quick", "kernelbench-44", "gpu-smoke"} <= set(shipped_names())
     there = {p.name for p in shipped_tasks().iterdir() if (p / "task.yaml").exists()}
     for name in ("shipped", "quick"):
         plan = make_plan(read_suite(name), suite_id="x")
         assert {t.task for t in plan.tasks} <= there
     assert {t.task for t in make_plan(read_suite("shipped"), suite_id="x").tasks} == there
+    assert len(there) >= 20
+
+
+def test_a_pattern_stands_for_the_files_that_fit(tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        (tmp_path / "solutions" / name).mkdir(parents=True)
+        (tmp_path / "solutions" / name / "reference.py").write_text(FILE)
+    (tmp_path / "suites").mkdir()
+    file = tmp_path / "suites" / "s.yaml"
+    file.write_text("name: s\ntasks: [row_sum, '../solutions/*/reference.py', 'none/*.py']\n")
+    tasks = make_plan(read_suite(str(file)), suite_id="x").tasks
+    assert [t.key for t in tasks] == ["row_sum", "a", "b"]
+    assert tasks[1].task == str((tmp_path / "solutions" / "a" / "reference.py").resolve())
+    file.write_text("name: s\ntasks: ['none/*.py']\n")
+    with pytest.raises(ConfigError, match="no file fits"):
+        read_suite(str(file))
 
 
 def test_the_shipped_table_knows_every_task_of_the_shipped_selection() -> None:

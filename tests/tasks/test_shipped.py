@@ -75,7 +75,7 @@ def candidates(name: str, kind: str) -> list[Path]:
 
 def test_there_are_enough_of_every_kind():
     tasks = [find_task(name) for name in SHIPPED]
-    assert len(tasks) >= 16
+    assert len(tasks) >= 20
     assert sum(len(task.workloads) > 1 for task in tasks) >= 5
     assert any(task.policy.forbid_regression for task in tasks)
     assert any(task.start is not None for task in tasks)

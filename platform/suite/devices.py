@@ -1,0 +1,49 @@
+"""Are the devices of a plan at hand? Asked before anything is begun: a suite for GPUs says so where there is none.
+
+Owns the words of that refusal. What a device is and whether it works is toolexec/devices' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kernelwright.errors import MissingTool, UnknownName
+from kernelwright.protocols import Device
+from kernelwright.records import SuitePlan
+
+GPU = "cuda"
+
+
+def require_devices(plan: SuitePlan, device: Callable[[str], Device]) -> None:
+    """Refuse a plan whose devices are not here. In a Ray cluster the hosts answer for theirs.
+
+    Args:
+        plan: what is to be run.
+        device: a device by its name.
+
+    Raises:
+        MissingTool: a device is not at hand; for GPUs it says what can be had without one.
+        UnknownName: no such kind of device.
+    """
+    if any(arm.get("executor") == "ray" for arm in plan.arms.values()):
+        return
+    for name in plan.devices:
+        try:
+            found = device(name).availability()
+            detail = "" if found.ok else found.detail
+        except UnknownName:
+            if name.partition(":")[0] != GPU:
+                raise
+            detail = "this version judges on cpu, emulated and none only"
+        if detail:
+            raise _absent(plan.name, name, detail)
+
+
+def _absent(suite: str, name: str, detail: str) -> MissingTool:
+    if name.partition(":")[0] != GPU:
+        return MissingTool(f"{suite} runs on {name}, which is not at hand: {detail}")
+    return MissingTool(
+        f"{suite} runs on {name}, and no GPU is at hand here: nothing was run, and nothing is claimed ({detail})",
+        hint=f"run the same command on a machine with a GPU; without one, `kernelwright suite run {suite} --device none` "
+        "compiles the kernels and says what limits them, and times nothing",
+    )
