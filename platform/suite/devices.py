@@ -44,6 +44,6 @@ def _absent(suite: str, name: str, detail: str) -> MissingTool:
         return MissingTool(f"{suite} runs on {name}, which is not at hand: {detail}")
     return MissingTool(
         f"{suite} runs on {name}, and no GPU is at hand here: nothing was run, and nothing is claimed ({detail})",
-        hint=f"run the same command on a machine with a GPU; without one, `kernelwright suite run {suite} --device none` "
-        "compiles the kernels and says what limits them, and times nothing",
+        hint="run the same command on a machine with a GPU; without one, "
+        f"`kernelwright suite run {suite} --device none` compiles the kernels and says what limits them",
     )

@@ -46,7 +46,8 @@ def test_without_a_gpu_nothing_is_run_and_it_says_so() -> None:
         def availability(self) -> Availability:
             return Availability(False, "no driver: libcuda.so.1 is missing")
 
-    with pytest.raises(MissingTool, match="no GPU is at hand here: nothing was run, and nothing is claimed .no driver") as told:
+    words = "no GPU is at hand here: nothing was run, and nothing is claimed .no driver"
+    with pytest.raises(MissingTool, match=words) as told:
         require_devices(plan, lambda name: Absent())  # type: ignore[arg-type, return-value]
     assert "--device none" in told.value.hint and told.value.exit_code == 3
     require_devices(plan.model_copy(update={"devices": ("none", "cpu")}), device)
