@@ -56,6 +56,6 @@ DEPTHS: dict[Depth, Thoroughness] = {
         plan=RoundPlan(StopRule(min_rounds=20, max_rounds=60, budget_s=4.0), 2000.0, 4, singles=15),
         timeout_factor=3.0,
         processes=5,
-        again=RoundPlan(StopRule(min_rounds=20, max_rounds=120, budget_s=1.5), 1000.0, 1),
+        again=RoundPlan(StopRule(min_rounds=20, max_rounds=60, budget_s=1.5), 1000.0, 1),
     ),
 }

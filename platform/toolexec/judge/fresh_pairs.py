@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 from kernelwright.records import Candidate
 from kernelwright.toolexec.judge.contestant import CONTROL, Contestant
 from kernelwright.toolexec.judge.depths import Thoroughness
-from kernelwright.toolexec.judge.judgement import Allowance, Bench, Outcome, finish, hosted, measure, prove, role_of
+from kernelwright.toolexec.judge.judgement import Allowance, Bench, Outcome, finish, hosted, measure, prove
 
 AT_LEAST = 2
 """Further pairs that are measured however long they take; more only within BUDGET_S."""
@@ -57,14 +58,16 @@ def measure_again(
         for _ in range(thorough.processes - 1):
             if len(found) >= AT_LEAST and time.monotonic() - start > BUDGET_S:
                 break
-            bench.pool.refill(role_of(candidate))  # comes up beside the partner
-            fresh = ExitStack()
+            fresh, mine = ExitStack(), ExitStack()
             with ExitStack() as undo:
                 undo.push(fresh)
-                rival = fresh.enter_context(partner())
+                undo.push(mine)
+                host = hosted(bench, candidate, artifact, bench.weights, allowance)
+                rival, contestant = _side_by_side(fresh, partner, mine, host)
                 if before is not None:
                     before.name = rival.name + CONTROL
-                found.append(_pair(bench, candidate, artifact, thorough, rival, before, allowance))
+                found.append(_pair(bench, candidate, contestant, thorough, rival, before))
+                mine.close()
                 undo.pop_all()
             kept.close()
             kept, before = fresh, rival
@@ -75,27 +78,38 @@ def measure_again(
     return found
 
 
+def _side_by_side(
+    fresh: ExitStack,
+    partner: Partner,
+    mine: ExitStack,
+    host: AbstractContextManager[tuple[Contestant, float | None]],
+) -> tuple[Contestant, Contestant]:
+    """Bring both up at once: each imports and compiles for seconds, on one core. Nothing is timed yet."""
+    with ThreadPoolExecutor(1) as beside:
+        coming = beside.submit(mine.enter_context, host)
+        rival = fresh.enter_context(partner())
+        return rival, coming.result()[0]
+
+
 def _pair(
     bench: Bench,
     candidate: Candidate,
-    artifact: Path,
+    contestant: Contestant,
     thorough: Thoroughness,
     rival: Contestant,
     control: Contestant | None,
-    allowance: Allowance,
 ) -> Outcome:
     assert thorough.again is not None
     outcome = Outcome(bench.workload)
-    with hosted(bench, candidate, artifact, bench.weights, allowance) as (contestant, _):
-        outcome.tally = prove(bench, contestant, thorough.families[:1], seed=None, fresh=False)
-        outcome.measured = measure(
-            bench,
-            contestant,
-            thorough=replace(thorough, plan=thorough.again),
-            baselines=[rival, *([control] if control is not None else [])],
-            checker=rival,
-            families=(),
-            tally=outcome.tally,
-        )
+    outcome.tally = prove(bench, contestant, thorough.families[:1], seed=None, fresh=False)
+    outcome.measured = measure(
+        bench,
+        contestant,
+        thorough=replace(thorough, plan=thorough.again),
+        baselines=[rival, *([control] if control is not None else [])],
+        checker=rival,
+        families=(),
+        tally=outcome.tally,
+    )
     finish(outcome, candidate.id, rival, bench.book.guards)
     return outcome
