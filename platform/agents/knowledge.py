@@ -112,6 +112,7 @@ def _recalled(context: RunContext, bottleneck: str) -> list[Recalled]:
     if not library.recall:
         return []
     if not context.recalled:
+        bottleneck = _first_asked(context, bottleneck)
         context.recalled = context.roles.recall.recall(
             context.task,
             context.session.facts,
@@ -130,6 +131,15 @@ def _recalled(context: RunContext, bottleneck: str) -> list[Recalled]:
         }
         append_line(context.folder.recalls_file, json.dumps(line, ensure_ascii=False))
     return context.recalled
+
+
+def _first_asked(context: RunContext, bottleneck: str) -> str:
+    """What the run's first recall was asked for: one that was killed is shown the precedents that it had before."""
+    try:
+        with context.folder.recalls_file.open(encoding="utf-8") as lines:
+            return str(json.loads(next(lines))["bottleneck"])
+    except (OSError, StopIteration, ValueError, KeyError):
+        return bottleneck
 
 
 def _techniques(context: RunContext, recalled: list[Recalled], bottleneck: str) -> list[Technique]:
