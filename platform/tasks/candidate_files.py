@@ -1,8 +1,8 @@
 """File or folder -> Candidate. Parses only: nothing of the file is executed.
 
 A ``.cpp`` or ``.cu`` file is a ``c`` entry, a ``.py`` file with ``ModelNew`` a ``module`` entry, a folder either of
-these or a pipeline (algorithm.json and schedule.json), or whatever its candidate.json says. Tunables are declared in
-comments: ``// tunable TILE_Y = 16 in {8, 16, 32}`` (``#`` in Python).
+these or a pipeline (algorithm.json and schedule.json), or whatever its candidate.json says; a run has one beside its
+``best/sources``. Tunables are declared in comments: ``// tunable TILE_Y = 16 in {8, 16, 32}`` (``#`` in Python).
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from kernelwright.records import Candidate, Entry, LanguageName, SourceFile, Tun
 MAX_FILE_BYTES = 4_000_000
 """A source beyond this is data in disguise."""
 
+RECORD = "candidate.json"
+"""A candidate with all that its files do not say."""
 _TUNABLE = re.compile(r"^\s*(?://|#)\s*tunable\s+([A-Za-z_]\w*)\s*=\s*(\S+)\s+in\s+\{([^}]*)\}", re.MULTILINE)
 _FLAGS = re.compile(r"^\s*//\s*flags:\s*(.+)$", re.MULTILINE)
 _C_SUFFIXES = {".cpp", ".cc", ".cxx", ".c"}
@@ -134,13 +136,31 @@ def _defines_class(text: str, name: str, path: Path) -> bool:
     return name in assigned or any(isinstance(n, ast.ClassDef) and n.name == name for n in tree.body)
 
 
+def _recorded(record: Path) -> Candidate:
+    try:
+        return Candidate.load(record)
+    except (OSError, ValueError) as error:
+        raise CandidateError(f"{record}: {error}") from None
+
+
+def _with_files_of(told: Candidate, folder: Path) -> Candidate:
+    """A run's ``best/sources``, maybe edited since: its files, with the flags and tuned values that stand beside it."""
+    files = [p for p in sorted(folder.iterdir()) if p.is_file() and not p.name.startswith(".")]
+    if told.entry_file not in [p.name for p in files]:
+        raise CandidateError(f"{folder} holds no {told.entry_file}, which {folder.parent / RECORD} names as its entry")
+    try:
+        sources = tuple(SourceFile(path=p.name, text=_read(p)) for p in files)
+    except ValueError as error:
+        raise CandidateError(f"{folder}: {error}") from None
+    return told.model_copy(update={"files": sources})
+
+
 def _from_folder(folder: Path) -> Candidate:
-    record = folder / "candidate.json"
+    record = folder / RECORD
     if record.exists():
-        try:
-            return Candidate.load(record)
-        except (OSError, ValueError) as error:
-            raise CandidateError(f"{record}: {error}") from None
+        return _recorded(record)
+    if folder.name == "sources" and (folder.parent / RECORD).exists():
+        return _with_files_of(_recorded(folder.parent / RECORD), folder)
     files = sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
     names = [p.name for p in files]
     if "schedule.json" in names and "algorithm.json" in names:
