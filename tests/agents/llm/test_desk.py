@@ -230,3 +230,29 @@ def test_relay_takes_whole_answers_under_a_name_that_a_resume_finds(run, tmp_pat
     again = a_desk(Run(tmp_path / "other"), RelayProvider(place, poll_s=0.01), model="relay:x")
     os.utime(place / "outbox" / asked.name, (1, 1))
     assert again.ask(call(), ASK).text == "the answer"
+
+
+def test_nothing_of_a_question_is_kept_in_memory_once_it_is_answered(run):
+    import tracemalloc
+
+    from kernelwright.agents.llm import modules
+
+    reply = '```json\n{"decisions": [], "next_move": "go on", "go_on": true}\n```'
+    with OpenAIServer([Says(reply)]) as server:
+        desk = a_desk(run, openai_at(server.base_url, stream=False))
+
+        def asked(number):
+            text = f"{number:02d} " * 15_000
+            modules.predict(modules.Reflect, "You reflect.", {"task": text}, desk=desk, call=call(f"s{number}", "reflector"))
+            server.requests.clear()
+
+        asked(1)
+        tracemalloc.start()
+        try:
+            before, _ = tracemalloc.get_traced_memory()
+            for number in range(10, 16):
+                asked(number)
+            grown = tracemalloc.get_traced_memory()[0] - before
+        finally:
+            tracemalloc.stop()
+    assert grown < 2 * 45_000  # six questions of 45 kB each
