@@ -302,7 +302,9 @@ def surroundings(
         roles=lambda config: roles(config, workspace),
         view=view,
         write_report=write_report,
-        offer=lambda solution, config: library(workspace, config).propose(solution).reason,
+        # What one sample of a suite finds must not be evidence to the next.
+        offer=lambda solution, config: "kept in the run: a suite's samples offer nothing to the library"
+        if workspace.runs.parent != workspace.root else library(workspace, config).propose(solution).reason,  # fmt: skip
         edit_plan=edit_plan,
     )
 
