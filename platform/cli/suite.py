@@ -280,6 +280,7 @@ def _begin(
 ) -> tuple[SuiteFolder, SuitePlan]:
     """Decide everything, look devices and every task up, and only then make the folder."""
     from kernelwright import wiring
+    from kernelwright.errors import TaskError
     from kernelwright.suite.definition import make_plan
     from kernelwright.suite.devices import require_devices
     from kernelwright.suite.folder import new_suite
@@ -290,7 +291,12 @@ def _begin(
     plan = make_plan(definition, suite_id="", files=files, overrides=overrides, values=values, command=command)
     require_devices(plan, device)
     for task in plan.tasks:
-        wiring.find_task(place, task.task, [f"{k}={v!r}" for k, v in task.set.items()])
+        try:
+            wiring.find_task(place, task.task, [f"{k}={v!r}" for k, v in task.set.items()])
+        except TaskError as error:
+            if not Path(task.task).exists():
+                raise  # it was written down wrong: nothing is begun
+            note(f"{task.key} cannot be loaded, and will be a row that says so: {error.message}")
     folder = new_suite(place, definition.name)
     plan = plan.model_copy(update={"suite_id": folder.suite_id})
     with disk_errors(folder.root):

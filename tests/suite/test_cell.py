@@ -8,7 +8,8 @@ import pytest
 from fakes.records import a_task
 from suite.rows import a_plan
 
-from kernelwright.config import RunConfig
+from kernelwright import wiring
+from kernelwright.config import RunConfig, load_config
 from kernelwright.errors import TaskError
 from kernelwright.records import RunSummary, SuiteTask, Task
 from kernelwright.suite.cell import Seams, run_cell
@@ -81,3 +82,14 @@ def test_an_error_is_data_and_gone_when_it_is_mended(tmp_path: Path) -> None:
     assert (told["code"], told["message"], told["hint"]) == ("task", "no such thing", "look again")
     world.broken = False
     assert world.run() == 0 and not world.folder.error_file("a.main.0").exists()
+
+
+def test_what_a_sample_finds_is_no_evidence_to_the_next(tmp_path: Path) -> None:
+    """The order of samples cannot matter: none offers its winner to the library that all of them read."""
+    place, config = Workspace(tmp_path), load_config()
+    fresh = wiring.library(place).get("cpp-row-sum").model_copy(update={"id": "of-a-run", "family": "made-up"})
+    apart = SuiteFolder(tmp_path / "suites" / "s").workspace_of("a.main.0", place)
+    assert "offer nothing" in wiring.surroundings(apart, lambda event: None).offer(fresh, config)
+    assert not place.library.exists()
+    wiring.surroundings(place, lambda event: None).offer(fresh, config)
+    assert [p.name for p in place.library.iterdir()] == ["of-a-run"], "a run of its own offers what it found"

@@ -109,6 +109,17 @@ def test_nothing_is_begun_for_a_suite_that_cannot_run(workspace_folder: Path, tm
     assert not (workspace_folder / "suites").exists()
 
 
+def test_a_task_that_cannot_be_loaded_is_a_row(workspace_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("class Model(:\n")
+    file = tmp_path / "s.yaml"
+    file.write_text("name: s\ntasks: [broken.py]\npreflight: false\n")
+    ask("run", str(file))
+    told = json.loads(ask("report", "last", "--json"))
+    assert told["arms"]["main"]["outcomes"] == {"refused": 1}
+    (sample,) = told["arms"]["main"]["tasks"][0]["samples"]
+    assert "broken.py" in sample["detail"] and not sample["run"]
+
+
 def test_a_progress_line_says_what_came_of_it_and_how_long_it_takes() -> None:
     row = a_row("a", 2.0)
     line = progress_line(SuiteProgress(done=3, total=10, running=(), left_s=410.0, row=row))
