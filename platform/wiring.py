@@ -303,8 +303,8 @@ def surroundings(
         view=view,
         write_report=write_report,
         # What one sample of a suite finds must not be evidence to the next.
-        offer=lambda solution, config: "kept in the run: a suite's samples offer nothing to the library"
-        if workspace.runs.parent != workspace.root else library(workspace, config).propose(solution).reason,  # fmt: skip
+        offer=lambda found, config: "kept in the run: a suite's samples offer nothing to the library"
+        if workspace.runs.parent != workspace.root else library(workspace, config).propose(found).reason,  # fmt: skip
         edit_plan=edit_plan,
     )
 
