@@ -2,11 +2,14 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+from fakes.processes import descendants, gone
 from suite.rows import a_plan, a_row
 from typer.testing import CliRunner
 
@@ -150,3 +153,26 @@ def test_a_tiny_suite_for_real_is_stopped_and_gone_on_with(tmp_path: Path) -> No
         assert arm["outcomes"] == {"finished": 1}
         (sample,) = (arm["tasks"] + arm["degenerate"])[0]["samples"]
         assert sample["baselines_us"] and sample["seconds"] > 0
+
+
+@pytest.mark.slow
+def test_nothing_is_left_after_ctrl_c(tmp_path: Path) -> None:
+    """Samples lead sessions of their own, and so do the judge's workers: all of them end with the suite."""
+    file = tmp_path / "tiny.yaml"
+    file.write_text(
+        "name: tiny\ntasks: [row_sum, tanh_gelu]\nat_once: 2\npreflight: false\n"
+        "options: {budget: {seconds: 600, rounds: 1}, judge: {baselines: [eager]}}\n"
+    )
+    words = [sys.executable, "-m", "kernelwright", "suite", "run", str(file), "--workspace", str(tmp_path / "w")]
+    suite = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    family: set[int] = set()
+    deadline = time.monotonic() + 300
+    while len(family) < 6 and suite.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.2)
+        family = descendants(suite.pid)  # two samples, each with workers
+    assert len(family) >= 6
+    suite.send_signal(signal.SIGINT)
+    told = suite.communicate(timeout=120)[1]
+    assert "kernelwright suite run --resume" in told and "Traceback" not in told
+    assert suite.returncode not in (0, 1)
+    assert all(gone(pid) for pid in family)

@@ -4,13 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from contracts.executor import ExecutorContract
 from fakes.executors import TextExecutor
+from fakes.processes import descendants, gone
 from fakes.records import a_candidate, a_task
 
 from kernelwright.errors import KernelwrightError, MissingTool, TaskError, UnknownName
@@ -91,22 +91,6 @@ def test_nothing_is_left_after_ctrl_c() -> None:
     assert all(gone(pid) for pid in family)
 
 
-def descendants(root: int) -> set[int]:
-    """All processes under one, from /proc."""
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-            except OSError:
-                continue  # it is gone already
-    found, before = {root}, set()
-    while found != before:
-        before = set(found)
-        found |= {pid for pid, parent in parents.items() if parent in before}
-    return found - {root}
-
-
 # --- on a cluster ------------------------------------------------------------------------------------------------
 
 
@@ -134,21 +118,6 @@ def cluster() -> Iterator[None]:
 
 def pid_of(session: executors_ray.RaySession) -> int:
     return int(session._ray.get(session._host.process.remote(), timeout=60))
-
-
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def gone(pid: int) -> bool:
-    deadline = time.monotonic() + 30
-    while alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return not alive(pid)
 
 
 @pytest.mark.slow
