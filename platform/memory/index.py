@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from kernelwright.memory.catalogue import Catalogue, Row, Wanted, concept_word
 from kernelwright.memory.concepts import agreement, concepts_of, language_hints, named_languages, without_parts
 from kernelwright.memory.documents import Document, named_operators, solution_document
-from kernelwright.memory.embedding import DEFAULT_MODEL, Embedder, embedder
+from kernelwright.memory.embedding import DEFAULT_MODEL, Embedder, embedder, keep_unpacked
 from kernelwright.memory.exemplars import ConceptReader, concept_reader, reader_version
 from kernelwright.memory.fusion import Fused, K, diversified, reciprocal_ranks, second_opinion
 from kernelwright.memory.lexical import words
@@ -54,6 +54,8 @@ NAMED = 4.0
 """The same of a language that it names."""
 SECOND_OPINION = 0.65
 """The third place goes to the best entry for other work than the first two, where its score is this share of theirs."""
+UNPACKED_FROM = 1000
+"""Entries from which the model's unpacked form is worth 90 MB of disk: it saves each later process as much memory."""
 CHUNK = 256
 """Entries indexed at once: a killed process loses no more work than that."""
 
@@ -117,6 +119,7 @@ class Index:
             self.catalogue.remember("owner", secrets.token_hex(8))
         owner = self.catalogue.meta("owner") if server else ""
         self.vectors = VectorStore(folder / "chroma", model=model, owner=owner, server=server)
+        self._embedder: Embedder | None = None
         self._reader: ConceptReader | None = None
         self._asked: tuple[str, Vectors] | None = None
         remembered = self.catalogue.meta("vectors")
@@ -132,7 +135,10 @@ class Index:
     @property
     def embedder(self) -> Embedder:
         """The model, loaded when first asked for."""
-        return embedder(self._model)
+        if self._embedder is None:
+            kept = self.folder / "model"
+            self._embedder = embedder(self._model, kept if kept.exists() else None)
+        return self._embedder
 
     def close(self) -> None:
         """Let go of the files."""
@@ -179,6 +185,8 @@ class Index:
         gone = [k for k in known if k not in present and not (k.startswith("solution:") and library.has(k[9:]))]
         self._forget(gone)
         report.removed = len(gone)
+        if changed and len(present) >= UNPACKED_FROM:
+            keep_unpacked(self._model, self.folder / "model")
         return report
 
     def put(self, library: Library, id: str) -> None:

@@ -25,6 +25,7 @@ from plausible import OPERATIONS, entries, write_folder
 
 from kernelwright.memory.catalogue import Wanted
 from kernelwright.memory.documents import Document
+from kernelwright.memory.embedding import DEFAULT_MODEL, keep_unpacked
 from kernelwright.memory.index import Index
 from kernelwright.memory.lexical import words
 from kernelwright.memory.library import Library
@@ -66,6 +67,7 @@ def ingest_synthetic(folder: Path, count: int) -> float:
             index.catalogue.put([(d, "synthetic") for d in part])
         if start % 10_000 == 0:
             print(f"  {start} of {count}, {time.perf_counter() - began:.0f} s", file=sys.stderr)
+    keep_unpacked(DEFAULT_MODEL, folder / "index" / "model")
     index.close()
     return time.perf_counter() - began
 
@@ -102,11 +104,11 @@ def measure(folder: Path, *, synthetic: bool) -> dict[str, object]:
     wanted = Wanted(states=["promoted"])
     spent, busy, parts = [], [], []
     for text in texts:
-        start = time.perf_counter()
+        start = time.process_time()
         vector = index.embedder.embed([text])[0]
-        embedded = time.perf_counter()
-        index.vectors.nearest(vector, limit=120, where={"kind": ["solution"], "state": ["promoted"]})
-        parts.append((embedded - start, time.perf_counter() - embedded))
+        embedded = time.process_time()
+        index.vectors.nearest(vector, limit=120, where={})  # as a search without conditions asks
+        parts.append((embedded - start, time.process_time() - embedded))
         start, cpu = time.perf_counter(), time.process_time()
         index.search(text, wanted=wanted, limit=10)
         spent.append(time.perf_counter() - start)
@@ -118,9 +120,10 @@ def measure(folder: Path, *, synthetic: bool) -> dict[str, object]:
         "open_cpu_s": round(open_cpu_s, 3),
         "query_ms_p50": round(1e3 * float(np.percentile(spent, 50)), 1),
         "query_ms_p95": round(1e3 * float(np.percentile(spent, 95)), 1),
+        "query_cpu_ms_p50": round(1e3 * float(np.percentile(busy, 50)), 1),
         "query_cpu_ms_p95": round(1e3 * float(np.percentile(busy, 95)), 1),
-        "of_which_embedding_ms_p50": round(1e3 * float(np.median([p[0] for p in parts])), 1),
-        "of_which_vectors_ms_p50": round(1e3 * float(np.median([p[1] for p in parts])), 1),
+        "of_which_embedding_cpu_ms_p50": round(1e3 * float(np.median([p[0] for p in parts])), 1),
+        "of_which_vectors_cpu_ms_p50": round(1e3 * float(np.median([p[1] for p in parts])), 1),
         "peak_rss_mb": round(rss),
         "recall_at_10": recall_at_10(index, texts[: len(asked)]),
         "entries": index.catalogue.count(),

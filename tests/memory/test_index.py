@@ -9,6 +9,7 @@ import pytest
 from fakes.solutions import a_ladder_folder, a_recipe_folder
 
 from kernelwright.errors import LibraryError, MissingTool
+from kernelwright.memory import catalogue
 from kernelwright.memory.catalogue import Wanted
 from kernelwright.memory.embedding import embedder
 from kernelwright.memory.index import Index
@@ -164,3 +165,17 @@ def test_one_text_or_many_give_the_same_vectors() -> None:
     together, alone = embedder().embed(texts), [embedder().embed([t])[0] for t in texts]
     assert all(abs(a - b).max() < 1e-4 for a, b in zip(together, alone, strict=True))
     assert embedder().embed([]).shape == (0, 384)
+
+
+def test_words_that_name_too_many_entries_are_left_out(
+    index: Index, shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(6):
+        a_ladder_folder(shelf, f"more-{number}", edit={"Separable box blur": f"Separable box blur w{number}x"})
+    index.sync(library(shelf))
+    words = ["separable", "blur", "w3x"]
+    monkeypatch.setattr(catalogue, "MOST_ROWS", 1)
+    assert index.catalogue.match(words, Wanted(), limit=10) == ["solution:more-3"], "the rarest word alone"
+    monkeypatch.setattr(catalogue, "MOST_ROWS", 1000)
+    found = index.catalogue.match(words, Wanted(), limit=10)
+    assert found[0] == "solution:more-3" and len(found) > 6
