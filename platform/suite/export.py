@@ -113,19 +113,34 @@ def _stats(times: SampleTimes, row: SuiteRow) -> dict[str, Any]:
 
 
 def baseline_times(rows: Sequence[SuiteRow], tasks: dict[str, SuiteTask], baseline: str) -> dict[str, Any]:
-    """``level1`` -> file name -> times of one baseline; {} where it was never measured."""
+    """``level1`` -> file name -> times of one baseline; {} where it was never measured.
+
+    A task on which nothing was right and that has no baseline gets -1 and no trials, as failed samples have it.
+    """
     found: dict[str, Any] = {}
+    never: dict[str, SuiteRow] = {}
     for row in sorted(rows, key=lambda r: (tasks[r.task].level, tasks[r.task].number)):
-        task = tasks[row.task]
         median_us = row.baselines_us.get(baseline)
         sampled = row.times.get(baseline)
-        if sampled is None and median_us is None:
-            continue
         if sampled is None and median_us is not None:
             sampled = SampleTimes(mean_us=median_us, std_us=0.0, min_us=median_us, max_us=median_us, samples=1)
-        if sampled is not None:
-            found.setdefault(f"level{task.level}", {}).setdefault(task.file, _stats(sampled, row))
+        if sampled is None:
+            never.setdefault(row.task, row)
+        else:
+            _of_level(found, tasks[row.task]).setdefault(tasks[row.task].file, _stats(sampled, row))
+    if not found:
+        return found
+    right = {row.task for row in rows if row.correct}
+    for name, row in never.items():  # its analysis leaves tasks without a baseline out: failures would not count
+        if name not in right:
+            nothing = SampleTimes(mean_us=-1e3, std_us=0.0, min_us=-1e3, max_us=-1e3, samples=0)
+            _of_level(found, tasks[name]).setdefault(tasks[name].file, _stats(nothing, row))
     return found
+
+
+def _of_level(found: dict[str, Any], task: SuiteTask) -> dict[str, Any]:
+    level: dict[str, Any] = found.setdefault(f"level{task.level}", {})
+    return level
 
 
 def pass_at_k_results(results: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
