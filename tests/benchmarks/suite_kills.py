@@ -34,6 +34,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+from fakes.hashed import FACTS  # noqa: E402
 from frozen_times import FIRST, MINE, read_lines  # noqa: E402
 
 from kernelwright import wiring  # noqa: E402
@@ -111,6 +112,7 @@ def run_sample(root: Path, key: str, device: str, *, times: str, first: str) -> 
     path = verdicts_of(root, key)
     path.parent.mkdir(exist_ok=True)
     os.environ[MINE], os.environ[FIRST] = str(path), str(verdicts_of(Path(first), key)) if first else ""
+    os.environ[FACTS] = str(root.parent / "facts")
     wiring.EXECUTORS["local"] = EXECUTORS.get(times, wiring.EXECUTORS["local"])
     return run_cell(Workspace(root), folder_of(root), key, device=device, seams=wiring.suite_seams())
 

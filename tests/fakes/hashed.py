@@ -6,6 +6,7 @@ are disturbed, bottlenecks differ: so that a search meets all of its turns.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,8 @@ from kernelwright.protocols import JudgeSettings, Progress
 from kernelwright.records import Candidate, Depth, Evaluation, Profile, Status, Task, TaskFacts
 from kernelwright.workspace import Workspace
 
+FACTS = "KERNELWRIGHT_FACTS"
+"""A folder that several workspaces share: exporting a graph costs more than all the rest here."""
 FAILING, DISTURBED = 7, 11
 """One candidate of so many fails; the times of one of so many are disturbed."""
 BOTTLENECKS = ("memory", "compute", "latency", "overhead")
@@ -64,21 +67,22 @@ class HashedSession(ScriptedSession):
 
 
 class HashedExecutor:
-    """Opens hashed sessions; facts are kept in the workspace's cache."""
+    """Opens hashed sessions; facts are kept where FACTS says, else in the workspace's cache."""
 
     def open(self, task: Task, *, settings: JudgeSettings, progress: Progress | None = None) -> HashedSession:
         session = HashedSession(task, HashedTimes())
-        session.facts = facts_of(task, settings.cache_dir)
+        place = os.environ.get(FACTS) or settings.cache_dir
+        assert place is not None
+        session.facts = facts_of(task, Path(place))
         return session
 
 
-def facts_of(task: Task, cache: Path | None) -> Any:
+def facts_of(task: Task, cache: Path) -> Any:
     """The task's facts, from its reference the first time."""
-    assert cache is not None
     kept = cache / f"facts-{task.id}.json"
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
-        found = wiring.task_facts(Workspace(cache.parent), task, load_config())
+        found = wiring.task_facts(Workspace(cache), task, load_config())
         part = kept.with_suffix(".part")
         part.write_text(found.model_dump_json())
         part.rename(kept)

@@ -1,5 +1,5 @@
 // expect: WRONG_VALUES
-// Adds epsilon to the standard deviation instead of the variance, which shows where a group hardly varies.
+// Another library's epsilon: 1e-3 instead of 1e-5.
 #include <cmath>
 
 #include "kernelwright.h"
@@ -15,7 +15,7 @@ int kw_run(const kw_tensor *in, kw_tensor *out, const kw_scalar *scalars, kw_wor
     for (int64_t i = 0; i < count; i++) sum += from[i];
     const double mean = sum / count;
     for (int64_t i = 0; i < count; i++) squares += (from[i] - mean) * (from[i] - mean);
-    const double scale = 1.0 / (std::sqrt(squares / count) + 1e-5);
+    const double scale = 1.0 / std::sqrt(squares / count + 1e-3);
     for (int64_t i = 0; i < count; i++) {
       const int64_t channel = g % groups * each + i / pixels;
       const float n = (float)((from[i] - mean) * scale) * weight[channel] + bias[channel];
