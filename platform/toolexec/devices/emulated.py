@@ -10,7 +10,7 @@ from kernelwright.errors import UnknownName
 from kernelwright.protocols import Availability
 from kernelwright.records import Environment
 from kernelwright.toolexec.devices.cpu import CpuDevice
-from kernelwright.toolexec.emulator.build import MISSING, emulator_compiler
+from kernelwright.toolexec.emulator.host_compiler import MISSING, host_compiler
 from kernelwright.toolexec.languages.compiling import compiler_version
 
 NAMES = ("emulated", "emulated:unchecked")
@@ -32,11 +32,11 @@ class EmulatedDevice:
         self.name = name
 
     def availability(self) -> Availability:
-        """Is there a g++?"""
-        compiler = emulator_compiler()
+        """Is there a g++ or a clang++?"""
+        compiler = host_compiler()
         if compiler is None:
             return Availability(False, MISSING)
-        return Availability(True, f"CUDA on the processor, correctness only ({compiler_version(compiler)})")
+        return Availability(True, f"CUDA on the processor, correctness only ({compiler_version(compiler.path)})")
 
     def environment(self, *, threads: int) -> Environment:
         """This machine's: a verdict depends on it no more than on the compiler."""

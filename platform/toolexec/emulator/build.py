@@ -18,20 +18,15 @@ from pathlib import Path
 from kernelwright.protocols import BuildResult
 from kernelwright.records import content_hash
 from kernelwright.toolexec.emulator import cute_headers
+from kernelwright.toolexec.emulator.aligned_uses import with_asked_alignment
+from kernelwright.toolexec.emulator.host_compiler import MISSING, HostCompiler, host_compiler
 from kernelwright.toolexec.emulator.ptx import UnknownInstruction
 from kernelwright.toolexec.emulator.translate import Untranslatable, foreign, thunks, translate
-from kernelwright.toolexec.languages.compiling import compiler_version, run_compiler
+from kernelwright.toolexec.languages.compiling import compiler_version, run_compiler, toolchain_places
 from kernelwright.toolexec.owned_folder import OwnedFolder
 
 HERE = Path(__file__).parent
 HEADER = HERE.parent / "languages" / "kernelwright.h"
-CHECKING = (
-    "-O1", "-g1", "-fsanitize=thread,alignment", "--param=tsan-instrument-func-entry-exit=0",
-    "--param=tsan-distinguish-volatile=1", "-DKWEMU_CHECK=1",
-)  # fmt: skip
-PLAIN = ("-O2", "-g1", "-DKWEMU_CHECK=0")
-ALWAYS = ("-std=c++17", "-fPIC", "-fvisibility=hidden", "-fno-threadsafe-statics", "-w")
-MISSING = "no g++: the emulator compiles CUDA with it; install one, e.g. `apt install g++`"
 _CARRIED = re.compile(r"-D[A-Za-z_]\w*(=[A-Za-z0-9_.+\-]*)?|-?-std=c\+\+\d\d")
 
 
@@ -50,14 +45,9 @@ class Source:
     """Carried inside the library for the worker: the launch lines and tunables."""
 
 
-def emulator_compiler() -> str | None:
-    """Path of g++ (its instrumentation is what the runtime answers); None when there is none."""
-    chosen = os.environ.get("CXX", "")
-    names = [chosen] if "g++" in Path(chosen).name else []
-    return next((found for name in [*names, "g++"] if (found := shutil.which(name))), None)
-
-
-def build_library(source: Source, *, folder: Path, timeout_s: float, checked: bool = True) -> BuildResult:
+def build_library(
+    source: Source, *, folder: Path, timeout_s: float, checked: bool = True, compiler: HostCompiler | None = None
+) -> BuildResult:
     """Compile a source into ``folder``, cached by content.
 
     Args:
@@ -65,9 +55,10 @@ def build_library(source: Source, *, folder: Path, timeout_s: float, checked: bo
         folder: the cache of builds; exists.
         timeout_s: wall time for everything.
         checked: with all checkers, or only run it.
+        compiler: None means the machine's first.
     """
     start = time.monotonic()
-    compiler = emulator_compiler()
+    compiler = compiler or host_compiler()
     if compiler is None:
         return BuildResult(False, None, MISSING, 0.0)
     deadline = start + timeout_s
@@ -82,26 +73,26 @@ def build_library(source: Source, *, folder: Path, timeout_s: float, checked: bo
     try:
         work = own.path / "build"
         work.mkdir()
-        _write(source, work)
-        flags = [*ALWAYS, *(CHECKING if checked else PLAIN), *(f for f in source.flags if _CARRIED.fullmatch(f))]
-        names = ["-Dkw_run=kwemu_kw_run", "-Dkw_prepare=kwemu_kw_prepare"]
+        _write(source, work, asked=checked and compiler.family == "clang")
         more = cute_headers.flags(folder) if cute_headers.wanted(source.files) else cute_headers.NONE
         if isinstance(more, str):
             return BuildResult(False, None, more, time.monotonic() - start)
-        level = ["-Og"] if checked and more.flags else []  # CuTe's templates are inlined anyway, and -O1 takes longer
+        flags = [*compiler.flags(checked=checked, templates=bool(more.flags)), *_carried(source.flags), *more.flags]
+        names = ["-Dkw_run=kwemu_kw_run", "-Dkw_prepare=kwemu_kw_prepare"]
+        places = toolchain_places(compiler.path)
         seen = [f"-I{HERE / 'include'}", "-I.", "-include", "kwemu/prelude.h"]
-        command = [compiler, *flags, *level, *more.flags, *names, *seen]
+        command = [compiler.path, *flags, *names, *seen]
         done = run_compiler(
             [*command, "-x", "c++", "-c", source.entry_file, "-o", "kernel.o"],
             folder=work,
             timeout_s=timeout_s,
-            readable=more.readable,
+            readable=[*more.readable, *places],
         )
         if done.ok:
             for each in objects:
                 shutil.copyfile(each, work / each.name)
-            link = [compiler, "-shared", "-Wl,-z,defs", "kernel.o", *(o.name for o in objects), "-o", "kernel.so"]
-            done = run_compiler(link, folder=work, timeout_s=max(deadline - time.monotonic(), 1.0))
+            link = [compiler.path, "-shared", "-Wl,-z,defs", "kernel.o", *(o.name for o in objects), "-o", "kernel.so"]
+            done = run_compiler(link, folder=work, timeout_s=max(deadline - time.monotonic(), 1.0), readable=places)
         if not done.ok:
             return BuildResult(False, None, done.log.replace(str(HERE), "emulator"), time.monotonic() - start)
         artifact.parent.mkdir(exist_ok=True)
@@ -135,9 +126,13 @@ def lacking_header(log: str, files: Mapping[str, str]) -> str:
     return f"the emulator has no header <{found[2]}> ({found[1]})"
 
 
-def _key(compiler: str, checked: bool, what: Sequence[object]) -> str:
+def _carried(flags: Sequence[str]) -> list[str]:
+    return [f for f in flags if _CARRIED.fullmatch(f)]
+
+
+def _key(compiler: HostCompiler, checked: bool, what: Sequence[object]) -> str:
     own = [p.read_text(encoding="utf-8") for p in _own_files()]
-    return content_hash([*what, checked, CHECKING, PLAIN, ALWAYS, compiler_version(compiler), own], length=24)
+    return content_hash([*what, checked, *compiler.identity(), own], length=24)
 
 
 def _own_files() -> list[Path]:
@@ -147,9 +142,9 @@ def _own_files() -> list[Path]:
     return sorted([*found, HEADER, *HERE.glob("*.py")])
 
 
-def _write(source: Source, work: Path) -> None:
+def _write(source: Source, work: Path, *, asked: bool) -> None:
     for name, text in source.files.items():
-        new = translate(text, name)
+        new = translate(with_asked_alignment(text) if asked else text, name)
         if name == source.entry_file:
             told = json.dumps(json.dumps(source.told)) if source.told is not None else '""'
             new += thunks(source.kernels) + f"KWEMU_ENTRY const char kw_emulated[] = {told};\n"
@@ -157,21 +152,21 @@ def _write(source: Source, work: Path) -> None:
     shutil.copyfile(HEADER, work / HEADER.name)
 
 
-def _runtime(compiler: str, checked: bool, folder: Path, timeout_s: float) -> tuple[list[Path], str]:
+def _runtime(compiler: HostCompiler, checked: bool, folder: Path, timeout_s: float) -> tuple[list[Path], str]:
     """The runtime's objects, compiled when there are none; [] and the compiler's words where that fails."""
     parts = [*(HERE / "runtime").glob("*.?pp"), HERE / "include" / "kwemu" / "machine.h", HEADER]
     texts = [p.read_text(encoding="utf-8") for p in sorted(parts)]
-    key = content_hash([texts, checked, ALWAYS, compiler_version(compiler)], length=24)
+    said = [compiler.runtime_flags(checked=checked), compiler_version(compiler.path)]
+    key = content_hash([texts, checked, *said], length=24)
     place = folder / f"emulator-runtime-{key}"
     if not place.exists():
         own = OwnedFolder(folder, ".emulator-")
         try:
             work = own.path / "runtime"
             work.mkdir()
-            flags = [*ALWAYS, "-O2", f"-DKWEMU_CHECK={int(checked)}"]
-            done = run_compiler(
-                [compiler, *flags, "-c", str(HERE / "runtime" / "runtime.cpp")], folder=work, timeout_s=timeout_s
-            )
+            command = [compiler.path, *compiler.runtime_flags(checked=checked), "-c", str(HERE / "runtime/runtime.cpp")]
+            places = toolchain_places(compiler.path)
+            done = run_compiler(command, folder=work, timeout_s=timeout_s, readable=places)
             if not done.ok:
                 return [], done.log
             if not place.exists():

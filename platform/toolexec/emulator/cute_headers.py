@@ -23,9 +23,7 @@ INLINED = ("config.hpp",)
 SWITCHES = (
     "-DKWEMU_HOST_FORMS", "-DCUTE_CVTA_GENERIC_TO_SHARED_ACTIVATED=1", "-DCUTE_ARCH_LDSM_SM75_ACTIVATED=1",
     "-DCUTE_ARCH_CP_ASYNC_SM80_ENABLED=1", "-DCUTE_ARCH_MMA_SM80_ENABLED=1",
-    "--param=ggc-min-expand=400", "--param=ggc-min-heapsize=524288",
 )  # fmt: skip
-"""The last two: g++ collects its garbage seldom, which saves a fifth of the time for some hundred MB."""
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,13 @@ and a report's program counters become lines of the kernel.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from kernelwright.records import Candidate, Entry, Evaluation, Failure, LanguageName, Level, Status
+from kernelwright.toolexec.emulator import second_source
 from kernelwright.toolexec.emulator.build import Source, build_library, cannot_run, lacking_header
 from kernelwright.toolexec.emulator.lines import with_lines
 from kernelwright.toolexec.judge.apart import prove_apart
@@ -24,6 +26,7 @@ from kernelwright.toolexec.languages.torch import TorchLanguage
 CHECKED = "emulated: run on the processor with all checkers on; right or wrong, never fast or slow"
 UNCHECKED = "emulated without checkers: only the results were looked at; right or wrong, never fast or slow"
 INTERPRETED = "interpreted: Triton's own interpreter ran it, program after program; races between programs are not seen"
+SECOND_S = 60.0
 UNSUPPORTED = "unsupported: "
 """How the emulator and the interpreter begin to say what they cannot run."""
 
@@ -44,9 +47,10 @@ class Emulating(Evaluating):
             try:
                 for name, artifact in artifacts.items():
                     self._prove(name, artifact)
+                second = self._second_source(artifacts)
             finally:
                 self.clock.measure_s = time.monotonic() - start
-            return self._evaluation(Status.PASSED, Level.EMULATED, notes=(self._kind(), *self._notes()))
+            return self._evaluation(Status.PASSED, Level.EMULATED, notes=(self._kind(), *self._notes(), *second))
         except NotEmulated as reason:
             return self._evaluation(
                 Status.UNJUDGED, Level.COMPILED, failure=Failure(check="emulate", message=str(reason))
@@ -122,6 +126,21 @@ class Emulating(Evaluating):
         tally.checked_calls += outcome.tally.checked_calls
         outcome.tally = tally
         self.outcomes.append(outcome)
+
+    def _second_source(self, artifacts: dict[str, Path]) -> list[str]:
+        """What ttsem says of a Triton candidate at its smallest workload, where it is installed."""
+        if self.candidate.language is not LanguageName.TRITON:
+            return []
+        described = {name: self.place.benches[name].described for name in artifacts}
+        name = min(described, key=lambda n: sum(math.prod(t.shape) for t in described[n].inputs))
+        told = second_source.asked(
+            artifacts[name],
+            inputs=[(t.dtype, t.shape) for t in described[name].inputs],
+            init_args=described[name].init_args,
+            call=described[name].call,
+            timeout_s=min(SECOND_S, max(self.allowance.deadline - time.monotonic(), 1.0)),
+        )
+        return [told] if told else []
 
     def _notes(self) -> list[str]:
         checked = sum(o.tally.checked_calls for o in self.outcomes)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelwright.toolexec.emulator.build import Source, build_library, emulator_compiler
+from kernelwright.toolexec.emulator.build import Source, build_library
+from kernelwright.toolexec.emulator.host_compiler import MISSING, host_compiler
 from kernelwright.toolexec.emulator.lines import with_lines
 
 HERE = Path(__file__).parent
@@ -109,8 +110,8 @@ def emulator_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def emulated(emulator_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Emulated]:
     """Build a source: text, or the name of a file in this folder."""
-    if emulator_compiler() is None:
-        pytest.skip("no g++ on this machine: the emulator needs it")
+    if host_compiler() is None:
+        pytest.skip(MISSING)
 
     def build(text: str, *, name: str = "kernel.cu", checked: bool = True, **source: Any) -> Emulated:
         made = Source({name: text}, name, **source)

@@ -4,6 +4,16 @@
 
 namespace cooperative_groups {
 struct thread_block {
+  class arrival_token {
+    friend struct thread_block;
+    unsigned phase_ = 0;
+  };
+  arrival_token barrier_arrive(KWEMU_HERE) const {
+    arrival_token made;
+    made.phase_ = kwemu_object_arrive(kwemu_block_object(), 1, 0, line, file);
+    return made;
+  }
+  void barrier_wait(arrival_token&& token, KWEMU_HERE) const { kwemu_object_wait(kwemu_block_object(), token.phase_, line, file); }
   void sync(KWEMU_HERE) const { kwemu_barrier(0, 0, 0, kwemu::BARRIER_ONLY, line, file); }
   unsigned thread_rank() const { return kwemu::thread_rank(); }
   unsigned num_threads() const { dim3 d = kwemu::block_size(); return d.x * d.y * d.z; }

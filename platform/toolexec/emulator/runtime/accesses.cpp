@@ -132,6 +132,21 @@ KWEMU_HIDDEN void __tsan_vptr_update(void*, void*) {}
 KWEMU_HIDDEN void __tsan_vptr_read(void*) {}
 KWEMU_HIDDEN void __tsan_read_range(void* a, size_t n) { on_access(uintptr_t(a), n, false, kwemu::PLAIN, offset_of(KWEMU_PC)); }
 KWEMU_HIDDEN void __tsan_write_range(void* a, size_t n) { on_access(uintptr_t(a), n, true, kwemu::PLAIN, offset_of(KWEMU_PC)); }
+/* clang's words for copies that it does not spell out. */
+KWEMU_HIDDEN void* __tsan_memcpy(void* to, const void* from, size_t n) {
+  on_access(uintptr_t(from), n, false, kwemu::PLAIN, offset_of(KWEMU_PC));
+  on_access(uintptr_t(to), n, true, kwemu::PLAIN, offset_of(KWEMU_PC));
+  return memcpy(to, from, n);
+}
+KWEMU_HIDDEN void* __tsan_memmove(void* to, const void* from, size_t n) {
+  on_access(uintptr_t(from), n, false, kwemu::PLAIN, offset_of(KWEMU_PC));
+  on_access(uintptr_t(to), n, true, kwemu::PLAIN, offset_of(KWEMU_PC));
+  return memmove(to, from, n);
+}
+KWEMU_HIDDEN void* __tsan_memset(void* to, int v, size_t n) {
+  on_access(uintptr_t(to), n, true, kwemu::PLAIN, offset_of(KWEMU_PC));
+  return memset(to, v, n);
+}
 
 struct Place { const char* file; uint32_t line, column; };
 struct Mismatch { Place where; const struct { uint16_t kind, info; char name[1]; }* type; uint8_t log_align, kind; };
@@ -142,6 +157,13 @@ KWEMU_HIDDEN void __ubsan_handle_type_mismatch_v1(Mismatch* m, uintptr_t a) {
   if (!(a & (align - 1))) return;
   bool shared;
   fault("misaligned", here(*machine.thread) + format(" uses %s (%u bytes aligned) at ", m->type->name, align) + place_of(a, shared) + " at " + at(Site{m->where.file, int(m->where.line)}));
+}
+
+void kwemu_misaligned(const volatile void* a, unsigned align, int line, const char* file) {
+  using namespace kwemu;
+  if (!CHECKED || !machine.thread) return;
+  bool shared;
+  fault("misaligned", here(*machine.thread) + format(" uses what is to be %u bytes aligned at ", align) + place_of(uintptr_t(a), shared) + " at " + at(Site{file, line}));
 }
 
 void kwemu_atomic(const volatile void* a, unsigned bytes, int writes, int order, void* pc) {

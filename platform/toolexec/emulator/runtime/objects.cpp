@@ -34,12 +34,19 @@ void kwemu_object_init(void* p, unsigned expected, void* pc) {
   m = Phased{};
   m.expected = m.next_expected = m.pending = expected;
 }
+/* The barrier of a whole block that threads arrive at and wait for apart: in no memory of the kernel's. */
+void* kwemu_block_object(void) {
+  kwemu::Block& b = *kwemu::machine.block;
+  kwemu::Phased& m = b.objects[uintptr_t(&b)];
+  if (!m.expected) m.expected = m.next_expected = m.pending = unsigned(b.threads.size());
+  return &b;
+}
 unsigned kwemu_object_arrive(void* p, unsigned count, int drop, int line, const char* file) {
   using namespace kwemu;
   Thread& t = *machine.thread;
   Site site{file, line};
   Phased& m = barrier_at(p, true, site);
-  if (CHECKED) on_access(uintptr_t(p), 8, false, ATOMIC, offset_of(KWEMU_PC));
+  if (CHECKED && p != machine.block) on_access(uintptr_t(p), 8, false, ATOMIC, offset_of(KWEMU_PC));
   if (count > m.pending || !count)
     fault("deadlock", here(t) + format(" arrives %u times at a barrier in memory at ", count) + at(site) + format(", which expects %u more of %u in this phase", m.pending, m.expected));
   if (CHECKED) order_arrival(m, t);
@@ -63,7 +70,7 @@ void kwemu_object_wait(void* p, unsigned phase, int line, const char* file) {
   using namespace kwemu;
   Thread& t = *machine.thread;
   Phased& m = barrier_at(p, false, Site{file, line});
-  if (CHECKED) on_access(uintptr_t(p), 8, false, ATOMIC, offset_of(KWEMU_PC));
+  if (CHECKED && p != machine.block) on_access(uintptr_t(p), 8, false, ATOMIC, offset_of(KWEMU_PC));
   while (!((m.phase ^ phase) & 1)) {  // as hardware, by the phase's parity
     t.waits_for = uintptr_t(p);
     wait_here(Wait::OBJECT, Site{file, line});

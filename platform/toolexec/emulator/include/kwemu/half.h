@@ -83,6 +83,7 @@ inline uint16_t float_to_bfloat(float f, Rounding mode = NEAREST) {
   inline bool __hge(T a, T b) { return a >= b; }                                                   \
   inline bool __heq(T a, T b) { return a == b; }                                                   \
   inline bool __hne(T a, T b) { return a != b; }                                                   \
+  inline int __hisinf(T a) { return (a.__x & 0x7fff) != T(INFINITY).__x ? 0 : a.__x & 0x8000 ? -1 : 1; }               \
   inline bool __hisnan(T a) { return (a.__x & 0x7fff) > T(INFINITY).__x; }                      \
   inline T##2 __hadd2(T##2 a, T##2 b) { return a + b; }                                            \
   inline T##2 __hsub2(T##2 a, T##2 b) { return a - b; }                                            \

@@ -121,11 +121,13 @@ KWEMU_HIDDEN void* kwemu_shared_pointer(unsigned offset);
 KWEMU_HIDDEN void kwemu_copy_group(void* to, const void* from, unsigned bytes, const void* barrier, void* pc);
 /* Barriers that lie in shared memory (barrier.h). The token is the phase that was arrived at. */
 KWEMU_HIDDEN void kwemu_object_init(void* barrier, unsigned expected, void* pc);
+KWEMU_HIDDEN void* kwemu_block_object(void);
 KWEMU_HIDDEN unsigned kwemu_object_arrive(void* barrier, unsigned count, int drop, int line, const char* file);
 KWEMU_HIDDEN void kwemu_object_wait(void* barrier, unsigned phase, int line, const char* file);
 KWEMU_HIDDEN int kwemu_object_passed(void* barrier, unsigned phase, int line, const char* file);
 [[noreturn]] KWEMU_HIDDEN void kwemu_stop(const char* kind, const char* text, int line, const char* file);
 KWEMU_HIDDEN int kwemu_is_shared(const void* address);
+KWEMU_HIDDEN void kwemu_misaligned(const volatile void* address, unsigned alignment, int line, const char* file);
 }
 #define KWEMU_PC __builtin_extract_return_addr(__builtin_return_address(0))
 #define KWEMU_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
@@ -134,6 +136,15 @@ namespace kwemu {
 /* The program counter of who asks, where that is code which is always inlined into the kernel. */
 template <class = void>
 KWEMU_BARE void* this_place() { return KWEMU_PC; }
+
+/* What ../../aligned_uses.py puts around pointers; whatever else stands there is handed on. */
+template <class T>
+__attribute__((always_inline)) inline T* aligned(T* p, KWEMU_HERE) {
+  if (uintptr_t(p) & (alignof(T) - 1)) kwemu_misaligned(p, unsigned(alignof(T)), line, file);
+  return p;
+}
+template <class T>
+__attribute__((always_inline)) inline T& aligned(T& other) { return other; }
 }  // namespace kwemu
 
 #define threadIdx (kwemu::thread_index())
