@@ -19,6 +19,7 @@ from kernelwright.cli import (
     evaluate,
     lessons,
     library,
+    measure,
     optimize,
     prompt_trials,
     retune,
@@ -42,6 +43,7 @@ app.command()(doctor.doctor)
 app.command("optimize")(optimize.optimize)
 app.command()(optimize.resume)
 app.command("evaluate")(evaluate.evaluate)
+app.command()(measure.measure)
 app.command()(retune.retune)
 app.add_typer(runs.app, name="runs")
 app.add_typer(suite.app, name="suite")
