@@ -91,6 +91,8 @@ class JudgeConfig(_Section):
     """The lowest tier of sandbox to judge in; ``rlimits`` means any."""
     confirm: bool
     """False: a run ends with the full judgement; nothing is claimed or offered to the library then."""
+    counters: Literal["auto", "on", "off"]
+    """Count instructions and cache misses of what is profiled; ``auto``: where a model reads them."""
 
 
 class PriceConfig(_Section):
@@ -208,6 +210,12 @@ class RunConfig(_Section):
         if "planner" in with_model and "coder" not in with_model:
             raise ValueError("a model's plans need a model to write them: engines.coder must be llm or hybrid")
         return self
+
+    @property
+    def counts(self) -> bool:
+        """Are instructions and misses counted when a candidate is profiled?"""
+        read = any(self.engine_of(role) != "search" for role in ("planner", "coder", "reflector"))
+        return self.profile and (self.judge.counters == "on" or (self.judge.counters == "auto" and read))
 
     def engine_of(self, role: str) -> str:
         """``search``, ``llm`` or ``hybrid``."""

@@ -172,6 +172,8 @@ class JudgeSettings:
     """Builds, baselines and ceilings; None means a private temporary folder."""
     require_sandbox: str = "rlimits"
     """The lowest tier of sandbox to judge in; ``rlimits`` means any."""
+    counters: bool = False
+    """Profiles count instructions and misses, too: seconds for each."""
 
 
 class Executor(Protocol):

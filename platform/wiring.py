@@ -77,6 +77,7 @@ def judge_settings(config: RunConfig, workspace: Workspace) -> JudgeSettings:
         memory_limit_gib=config.judge.memory_limit_gib,
         cache_dir=workspace.cache,
         require_sandbox=config.judge.require_sandbox,
+        counters=config.counts,
     )
 
 

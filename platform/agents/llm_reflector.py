@@ -87,6 +87,7 @@ def _around(known: Knowledge, decision: Decision, evaluation: Evaluation) -> str
         if (profile := known.profiles.get(name)) is not None:
             times = f" It takes {profile.headroom:.2f} times the machine's floor." if profile.headroom else ""
             lines.append(f"{when} ({name[:8]}): limited by {profile.bottleneck}: {profile.reason}.{times}")
+            lines += [f"{when} ({name[:8]}): {counts}."] if (counts := showing.counts_text(profile)) else []
     return "".join(f"\n{line}" for line in lines)
 
 

@@ -25,6 +25,7 @@ def judge_candidate(
         The candidate at its best tunables and its most thorough evaluation.
     """
     began = time.perf_counter()
+    profile_s = 0.0
     context.judged.clear()
     context.show("doing", f"screening {candidate.id[:8]}")
     evaluation = context.evaluate(candidate, Depth.SCREEN)
@@ -39,15 +40,18 @@ def judge_candidate(
         if evaluation.speedup is not None and evaluation.speedup.disturbed and not context.ending():
             evaluation = context.measured_again(candidate, evaluation)
         if evaluation.passed:
-            _profile(context, candidate, evaluation)
-    _tell_timing(context, candidate, time.perf_counter() - began)
+            profile_s = _profile(context, candidate, evaluation)
+    _tell_timing(context, candidate, time.perf_counter() - began, profile_s)
     return candidate, evaluation
 
 
-def _tell_timing(context: RunContext, candidate: Candidate, total_s: float) -> None:
-    """Own time is what neither building nor measuring took, per candidate: tuned variants are candidates too."""
+def _tell_timing(context: RunContext, candidate: Candidate, total_s: float, profile_s: float) -> None:
+    """Own time is what neither building nor measuring took, per candidate: tuned variants are candidates too.
+
+    Profiling counts as measuring where something is counted for it.
+    """
     build_s = sum(e.build_s for e in context.judged)
-    measure_s = sum(e.measure_s for e in context.judged)
+    measure_s = sum(e.measure_s for e in context.judged) + (profile_s if context.config.counts else 0.0)
     judged = max(1, len({e.candidate_id for e in context.judged}))
     context.emit(
         "timing",
@@ -105,10 +109,13 @@ class _Stopped(KernelwrightError):
     code = "stopped"
 
 
-def _profile(context: RunContext, candidate: Candidate, evaluation: Evaluation) -> None:
+def _profile(context: RunContext, candidate: Candidate, evaluation: Evaluation) -> float:
+    """Profile a candidate that was not profiled yet; seconds it took."""
+    began = time.perf_counter()
     if context.config.profile and context.folder.profile(candidate.id) is None:
         context.show("doing", f"profiling {candidate.id[:8]}")
         context.folder.save_profile(context.session.profile(candidate, evaluation))
+    return time.perf_counter() - began
 
 
 def against_parent(

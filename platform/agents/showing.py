@@ -239,6 +239,16 @@ def profile_text(profile: Profile | None) -> str:
     return text.rstrip("\n")
 
 
+COUNTS = ("sim_instructions", "sim_l1_misses", "sim_l2_misses", "hw_instructions_per_cycle", "thread_speedup")
+"""Counters that are compared before and after a change."""
+
+
+def counts_text(profile: Profile) -> str:
+    """What was counted, and which loops the compiler left as they were, in a line; "" where nothing was counted."""
+    parts = [f"{name} {profile.metrics[name]:.4g}" for name in COUNTS if name in profile.metrics]
+    return "; ".join([*parts, *(note for note in profile.notes if "not vectorised" in note)][:8])
+
+
 def profile_of_parent(parent: Candidate, known: Knowledge) -> str:
     """The profile of what a decision starts from, never another kernel's; or that there is none."""
     profile = known.profiles.get(parent.id)

@@ -76,6 +76,7 @@ def check_machine(
     findings += [check_memory(), check_disk(workspace), check_cores(), check_compiler()]
     findings += [_asked(f"language {name}", ask) for name, ask in languages.items()]
     findings += [_asked(f"device {name}", ask) for name, ask in devices.items()]
+    findings += check_counters()
     return [*findings, check_gpu(), check_sandbox(sandbox)]
 
 
@@ -153,6 +154,19 @@ def check_compiler() -> Finding:
             return Finding(name="C++ compiler", ok=True, detail=version)
     detail = "none: no C++ candidates, no C++ start kernels, torch.compile is not measured; Halide works without"
     return Finding(name="C++ compiler", ok=False, detail=detail, remedy=install_command("g++"))
+
+
+def check_counters() -> list[Finding]:
+    """What profiles of C++ kernels can count: simulated caches by valgrind, and the processor's own counters."""
+    from kernelwright.toolexec.counting import callgrind, hardware
+
+    simulated, own = callgrind.availability(), hardware.availability()
+    return [
+        Finding(name="counters by valgrind", ok=simulated.ok, detail=simulated.detail,
+                remedy="" if simulated.ok else install_command("valgrind")),
+        Finding(name="counters of the processor", ok=True,
+                detail=own.detail if own.ok else f"none: {own.detail}; profiles say so and go without"),
+    ]  # fmt: skip
 
 
 def check_gpu() -> Finding:

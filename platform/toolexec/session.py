@@ -24,10 +24,12 @@ from kernelwright.records import (
     Depth,
     Environment,
     Evaluation,
+    LanguageName,
     Profile,
     Task,
     TaskFacts,
 )
+from kernelwright.toolexec.counting.counting import Counted, Work, count
 from kernelwright.toolexec.floors import Floors
 from kernelwright.toolexec.guards import ALL, Guards
 from kernelwright.toolexec.judge.baselines import BaselineSet, cache_key, facts_of
@@ -41,7 +43,7 @@ from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.reference import Reference
 from kernelwright.toolexec.languages import language
 from kernelwright.toolexec.preflight import examine, refuse_broken
-from kernelwright.toolexec.profiler import profile_of
+from kernelwright.toolexec.profiler import profile_of, slowest
 
 UNTIMED = ("emulated",)
 """Kinds of device that say right or wrong and nothing of time: no baselines, no ceilings."""
@@ -188,7 +190,34 @@ class Session:
 
     def profile(self, candidate: Candidate, evaluation: Evaluation) -> Profile:
         """Metrics and bottleneck of a candidate that passed."""
-        return profile_of(candidate, evaluation, self.facts, self._floors)
+        counted = self._counted(candidate, evaluation) if self.settings.counters else None
+        return profile_of(candidate, evaluation, self.facts, self._floors, counted)
+
+    def _counted(self, candidate: Candidate, evaluation: Evaluation) -> Counted | None:
+        """What the kernel does at its slowest workload; None where it was not timed."""
+        chosen = slowest(evaluation)
+        if chosen is None or chosen.latency_us is None:
+            return None
+        if candidate.language is not LanguageName.CPP:
+            return Counted(notes=[f"Nothing is counted of a kernel in {candidate.language}, only of C++."])
+        bench = self._benches[chosen.workload]
+        builds = self._workplace().builds
+        built = language(candidate.language.value).build(
+            candidate, self.facts, workload=chosen.workload, folder=builds, timeout_s=self.settings.build_timeout_s
+        )
+        if built.artifact is None:
+            return Counted(notes=[f"Not counted: {built.log[:100]}."])
+        work = Work(
+            candidate=candidate,
+            facts=self.facts,
+            workload=chosen.workload,
+            spec=bench.described.spec(candidate, built.artifact, self.settings.threads),
+            inputs=bench.book.reference.draw(chosen.workload, int(self._rng.integers(1, 2**31 - 1))),
+            weights=bench.weights,
+            latency_us=chosen.latency_us.median,
+        )
+        with self._lock.held(self._progress):
+            return count(work, self.environment, self._cache)
 
     def export(self, candidate: Candidate) -> str:
         """A self-contained ModelNew file."""

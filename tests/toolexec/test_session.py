@@ -1,5 +1,7 @@
 """The judge end to end on a tiny task: what passes, what fails and how, and what the numbers say."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from fakes.kernels import RIGHT, RIGHT_CPP, RIGHT_MODULE, TUNED_CPP, cpp, module
@@ -172,3 +174,13 @@ def test_a_profile_says_what_limits(session):
     assert profile.metrics["achieved_gbps"] > 0
     assert profile.reason
     assert profile.headroom is None or profile.headroom > 0.5
+
+
+def test_a_profile_counts_where_that_is_asked_for(session, monkeypatch):
+    monkeypatch.setattr(session, "settings", dataclasses.replace(session.settings, counters=True))
+    verdict = session.evaluate(RIGHT_CPP, depth=Depth.SCREEN)
+    profile = session.profile(RIGHT_CPP, verdict)
+    assert any("vectoris" in note for note in profile.notes)
+    assert "sim_instructions" in profile.metrics or any("Caches not simulated" in note for note in profile.notes)
+    other = session.profile(RIGHT_MODULE, verdict)
+    assert other.notes == ("Nothing is counted of a kernel in torch, only of C++.",)

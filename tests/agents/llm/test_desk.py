@@ -243,7 +243,8 @@ def test_nothing_of_a_question_is_kept_in_memory_once_it_is_answered(run):
 
         def asked(number):
             text = f"{number:02d} " * 15_000
-            modules.predict(modules.Reflect, "You reflect.", {"task": text}, desk=desk, call=call(f"s{number}", "reflector"))
+            asking = call(f"s{number}", "reflector")
+            modules.predict(modules.Reflect, "You reflect.", {"task": text}, desk=desk, call=asking)
             server.requests.clear()
 
         asked(1)
