@@ -22,6 +22,7 @@ from kernelwright.toolexec.floors import Floors
 from kernelwright.toolexec.guards import ALL, Guards
 from kernelwright.toolexec.judge import verdict
 from kernelwright.toolexec.judge.apart import prove_apart
+from kernelwright.toolexec.judge.attention import awake
 from kernelwright.toolexec.judge.baselines import TORCH_BASELINES, BaselineSet
 from kernelwright.toolexec.judge.contestant import BaselineFailed, Contestant
 from kernelwright.toolexec.judge.depths import DEPTHS
@@ -91,22 +92,27 @@ class Evaluating:
         """Build, judge at every workload, draw up the verdict."""
         try:
             artifacts = self._build(self.candidate)
-            others = self._build(other) if other is not None else {}
+            rivals = {w: (other, a) for w, a in self._build(other).items()} if other is not None else {}
             start = time.monotonic()
             try:
-                rivals = {w: (other, a) for w, a in others.items()} if other is not None else {}
-                if self.depth is Depth.CONFIRMED and not rivals:
-                    self._come_up(artifacts, against)
-                for name, artifact in artifacts.items():
-                    self.outcomes.append(self._twice(partial(self._judge, name, artifact, against, rivals.get(name))))
-                if self.thorough.processes > 1 and self.place.guards.remeasure:
-                    self._again(artifacts, rivals)
+                with awake():
+                    self._measure(artifacts, against, rivals)
             finally:
                 self.clock.measure_s = time.monotonic() - start
             return self._passed()
         except Rejection as rejection:
             kept = verdict.raw_samples(self.outcomes)  # what an unstable verdict rests on can be looked at
             return self._evaluation(rejection.status, Level.MEASURED, failure=rejection.failure, raw=kept)
+
+    def _measure(
+        self, artifacts: Mapping[str, Path], against: Sequence[str], rivals: Mapping[str, tuple[Candidate, Path]]
+    ) -> None:
+        if self.depth is Depth.CONFIRMED and not rivals:
+            self._come_up(artifacts, against)
+        for name, artifact in artifacts.items():
+            self.outcomes.append(self._twice(partial(self._judge, name, artifact, against, rivals.get(name))))
+        if self.thorough.processes > 1 and self.place.guards.remeasure:
+            self._again(artifacts, rivals)
 
     def _build(self, candidate: Candidate) -> dict[str, Path]:
         start = time.monotonic()
