@@ -24,7 +24,11 @@ RECORD = "candidate.json"
 _TUNABLE = re.compile(r"^\s*(?://|#)\s*tunable\s+([A-Za-z_]\w*)\s*=\s*(\S+)\s+in\s+\{([^}]*)\}", re.MULTILINE)
 _FLAGS = re.compile(r"^\s*//\s*flags:\s*(.+)$", re.MULTILINE)
 _C_SUFFIXES = {".cpp", ".cc", ".cxx", ".c"}
-_TRITON = re.compile(r"^@triton\.jit\b", re.MULTILINE)
+_PYTHON_KERNELS = (
+    (LanguageName.TRITON, re.compile(r"^@triton\.jit\b", re.MULTILINE)),
+    (LanguageName.CUTE_DSL, re.compile(r"^@cute\.(?:kernel|jit)\b", re.MULTILINE)),
+    (LanguageName.TILELANG, re.compile(r"^\s*@T\.prim_func\b", re.MULTILINE)),
+)
 _GPU_SUFFIX = ".cu"
 _GPU_LANGUAGE = re.compile(r"^\s*//\s*language:\s*(\w+)", re.MULTILINE)
 _GPU_ENTRY = re.compile(r"^\s*//\s*launch:|\bkw_run\s*\(", re.MULTILINE)
@@ -95,7 +99,8 @@ def _from_file(entry: Path, paths: list[Path]) -> Candidate:
     elif entry.suffix == ".py":
         if not _defines_class(main, "ModelNew", entry):
             raise CandidateError(f"{entry} does not define class ModelNew", hint="name the module ModelNew")
-        language, kind = LanguageName.TRITON if _TRITON.search(main) else LanguageName.TORCH, Entry.MODULE
+        spoken = (name for name, pattern in _PYTHON_KERNELS if pattern.search(main))
+        language, kind = next(spoken, LanguageName.TORCH), Entry.MODULE
     else:
         raise CandidateError(
             f"{entry}: unknown kind of file {entry.suffix!r}", hint="known: .cpp, .cu, .py, a folder"

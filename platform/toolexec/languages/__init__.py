@@ -15,8 +15,10 @@ LANGUAGES: dict[str, str] = {
     "cpp": "kernelwright.toolexec.languages.cpp:CppLanguage",
     "cuda": "kernelwright.toolexec.languages.cuda:CudaLanguage",
     "cute": "kernelwright.toolexec.languages.cute:CuteLanguage",
+    "cute_dsl": "kernelwright.toolexec.languages.cute_dsl:CuteDslLanguage",
     "halide": "kernelwright.toolexec.languages.halide:HalideLanguage",
     "thunderkittens": "kernelwright.toolexec.languages.thunderkittens:ThunderKittensLanguage",
+    "tilelang": "kernelwright.toolexec.languages.tilelang:TileLangLanguage",
     "torch": "kernelwright.toolexec.languages.torch:TorchLanguage",
     "triton": "kernelwright.toolexec.languages.triton:TritonLanguage",
 }
