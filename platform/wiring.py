@@ -158,7 +158,8 @@ def verify_solution(
             return adapt(rung, binding) if binding.fits else binding.why_not
         space = PipelineSpace()
         start = space.start(facts)
-        return space.apply(start, rung.decision.directives) if start is not None else None
+        begun = start and start.model_copy(update={"tunables": rung.candidate.tunables})
+        return (space.apply(begun, rung.decision.directives) if begun else None) or space.refusal
 
     return verify(solution, task, open_judge, depth=depth, candidate_of=candidate_of)
 
@@ -239,16 +240,14 @@ def verify_entry(
 
     shelves = library(workspace, config)
     solution = shelves.get(id)
-    name = task or solution.task
+    name = task or solution.task or solution.measured_task
     if not name:
         raise LibraryError(f"{id} is a general recipe: it was made for no task", hint="name one with --task NAME")
     report = verify_solution(workspace, solution, find_task(workspace, name), config, depth=depth)
     if write:
         write_back(report, writable(shelves, id))
     candidate = solution.rungs[-1].candidate.id
-    return note_verification(
-        workspace.verifications_file, report, origin=solution.origin, candidate=candidate
-    )
+    return note_verification(workspace.verifications_file, report, origin=solution.origin, candidate=candidate)
 
 
 def here(config: RunConfig) -> Environment:

@@ -72,6 +72,7 @@ def solution_text(
         ("operators", ", ".join(solution.torch_ops)),
         ("dtypes", ", ".join(solution.dtypes) or "any"),
         ("made for", solution.task or "a general recipe"),
+        ("measured on", solution.measured_task),
         ("review", f"{review.state}" + (f" by {review.reviewer}" if review.reviewer else "") + f": {review.reason}"),
         ("source", f"{solution.provenance.source} ({solution.provenance.author})"),
         ("licence", solution.licence),

@@ -2,21 +2,36 @@
 
 Owns what "reproduced" means. It measures nothing itself: the caller opens a session of the one judge. Absolute times
 are compared on the same kind of machine only, and ratios too: another machine may honestly give others.
+
+Each rung is judged once beside the rung before it, which is what its decision bought. Beside the best baseline too are
+the first, the last and the fastest, and those that state such a ratio: no other number hangs on it.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernelwright.errors import LibraryError
 from kernelwright.memory.solution_files import RECIPE_FILE
-from kernelwright.memory.solution_writing import RungNumbers, write_measured
+from kernelwright.memory.solution_writing import RungNumbers, note_not_measured, write_measured
 from kernelwright.protocols import EvaluationSession
-from kernelwright.records import Candidate, Depth, Environment, Evaluation, Interval, Ratio, Rung, Solution, Task
+from kernelwright.records import (
+    Candidate,
+    Depth,
+    Environment,
+    Evaluation,
+    Interval,
+    Ratio,
+    Rung,
+    Solution,
+    Status,
+    Task,
+)
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +52,7 @@ class RungReport:
 
     name: str
     evaluation: Evaluation | None
-    """Against the best baseline; None when no candidate could be made of the rung."""
+    """Of the rung; None when no candidate could be made of it."""
     gain: Ratio | None
     """Over the rung before it, named by that rung's candidate id; over the best baseline for the first."""
     differs: tuple[str, ...] = ()
@@ -46,11 +61,21 @@ class RungReport:
     """Why nothing was compared: another machine, or nothing stated; "" when it was."""
     why_not: str = ""
     """Why no candidate could be made of the rung for this task; "" where one was, or where nobody knows."""
+    speedup: Ratio | None = None
+    """Over the best baseline; None where it was not asked for."""
 
     @property
     def passed(self) -> bool:
         """True when the judge found nothing wrong."""
         return self.evaluation is not None and self.evaluation.passed
+
+    @property
+    def failure(self) -> str:
+        """Status and message of what the judge refused, or why there was nothing to judge; "" when it passed."""
+        if self.evaluation is None:
+            return f"does not fit the task: {self.why_not}" if self.why_not else "no candidate could be made of it"
+        told = self.evaluation.failure
+        return "" if self.passed else f"{self.evaluation.status}: {told.message if told else 'no reason given'}"
 
     @property
     def latency_us(self) -> dict[str, Interval]:
@@ -78,10 +103,14 @@ class LadderReport:
     def numbers(self) -> dict[str, RungNumbers]:
         """Rung name -> what was measured, of the rungs that have times."""
         return {
-            r.name: RungNumbers(latency_us=r.latency_us, gain=r.gain, speedup=r.evaluation.speedup)
+            r.name: RungNumbers(latency_us=r.latency_us, gain=r.gain, speedup=r.speedup)
             for r in self.rungs
-            if r.evaluation is not None and r.latency_us
+            if r.latency_us
         }
+
+    def failures(self) -> dict[str, str]:
+        """Rung name -> why it has no times, of the others."""
+        return {r.name: r.failure for r in self.rungs if not r.latency_us}
 
 
 def verify(
@@ -93,7 +122,9 @@ def verify(
     candidate_of: Callable[[Rung], Candidate | str | None] | None = None,
     noise: Noise | None = None,
 ) -> LadderReport:
-    """Judge and time every rung of a ladder, each against the best baseline and against the rung before it.
+    """Judge and time a ladder: each rung beside the one before it; first, last and fastest beside the best baseline.
+
+    A rung that ends UNSTABLE is judged once more.
 
     Args:
         solution: whose ladder it is.
@@ -116,58 +147,104 @@ def verify(
     make = candidate_of or (lambda rung: rung.candidate)
     reports: list[RungReport] = []
     with closing(open_session(task)) as session:
+        bench = _Bench(session, depth, noise or Noise())
         before: tuple[Rung, Candidate] | None = None
-        for position, rung in enumerate(solution.rungs):
-            made = make(rung)
-            candidate, why_not = (made, "") if isinstance(made, Candidate) else (None, made or "")
-            evaluation = session.evaluate(candidate, depth=depth) if candidate is not None else None
-            if candidate is None or evaluation is None or not evaluation.passed:
-                reports.append(RungReport(_name(rung), evaluation, None, why_not=why_not))
+        made: dict[str, Candidate] = {}
+        for rung in solution.rungs:
+            found = make(rung)
+            if not isinstance(found, Candidate):
+                reports.append(RungReport(_name(rung), None, None, why_not=found or ""))
                 before = None
                 continue
-            gain = evaluation.speedup if position == 0 else _over(session, candidate, before, depth=depth)
-            reports.append(_compared(rung, evaluation, gain, noise or Noise()))
-            before = (rung, candidate)
-        return LadderReport(solution.id, task.name, session.environment, depth, tuple(reports))
+            ends = rung in (solution.rungs[0], solution.rungs[-1])
+            reports.append(bench.measured(rung, found, before, over_best=ends or rung.speedup is not None))
+            before = (rung, found) if reports[-1].passed else None
+            made[_name(rung)] = found
+        return LadderReport(
+            solution.id, task.name, session.environment, depth, tuple(bench.fastest_over_best(reports, made))
+        )
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """The judge, and how it is asked here."""
+
+    session: EvaluationSession
+    depth: Depth
+    noise: Noise
+
+    def measured(
+        self, rung: Rung, candidate: Candidate, before: tuple[Rung, Candidate] | None, *, over_best: bool
+    ) -> RungReport:
+        """One rung beside the one before it, and beside the best baseline where that is asked or nothing else is."""
+        alone = step = None
+        if over_best or before is None:
+            alone = self.alone(candidate)
+            if not alone.passed:
+                return RungReport(_name(rung), alone, None)
+        if before is not None:
+            step = self._once_more(lambda: self.session.compare(candidate, before[1], depth=self.depth))
+            if not step.passed and alone is None:
+                alone = self.alone(candidate)  # what was beside it may have failed
+        evaluation = alone or step
+        assert evaluation is not None
+        if not evaluation.passed:
+            return RungReport(_name(rung), evaluation, None)
+        speedup = alone.speedup if alone is not None else None
+        gain = speedup if before is None and rung.decision.parent is None else None
+        if before is not None and step is not None and step.passed and step.speedup is not None:
+            gain = step.speedup.model_copy(update={"against": before[0].candidate.id})
+        return _compared(rung, evaluation, gain, speedup, self.noise)
+
+    def alone(self, candidate: Candidate) -> Evaluation:
+        """Beside the best baseline."""
+        return self._once_more(lambda: self.session.evaluate(candidate, depth=self.depth))
+
+    def fastest_over_best(self, reports: list[RungReport], made: dict[str, Candidate]) -> list[RungReport]:
+        """The reports, the fastest rung's with its ratio over the best baseline."""
+        timed = [r for r in reports if r.latency_us]
+        fastest = min(timed, key=lambda r: sum(math.log(t.median) for t in r.latency_us.values()), default=None)
+        if fastest is None or fastest.speedup is not None:
+            return reports
+        found = self.alone(made[fastest.name])
+        return [replace(r, speedup=found.speedup) if r is fastest else r for r in reports]
+
+    def _once_more(self, judge: Callable[[], Evaluation]) -> Evaluation:
+        """Judged, and judged again where the machine was too restless for a verdict."""
+        first = judge()
+        return judge() if first.status is Status.UNSTABLE else first
 
 
 def write_back(report: LadderReport, folder: Path) -> None:
-    """Write what was measured into the entry's decisions.yaml. Rungs without times keep what they state.
+    """Write what was measured into the entry's decisions.yaml. Rungs without new times keep theirs, or say why not.
 
     Raises:
         LibraryError: the entry is broken or cannot be written.
     """
     if folder.name != report.solution_id:
         raise LibraryError(f"{folder}: the report is about {report.solution_id}")
-    if left := [r.name for r in report.rungs if r.name not in report.numbers]:
-        log.warning("%s: not measured, left as they are: %s", folder, ", ".join(left))
+    failures = report.failures()
+    if failures:
+        log.warning("%s: not measured: %s", folder, ", ".join(failures))
     if report.numbers:
         write_measured(folder, report.numbers, report.environment)
+    note_not_measured(folder, {name: f"not measured: {why}" for name, why in failures.items()})
 
 
 def _name(rung: Rung) -> str:
     return rung.name or rung.decision.technique
 
 
-def _over(
-    session: EvaluationSession, candidate: Candidate, before: tuple[Rung, Candidate] | None, *, depth: Depth
-) -> Ratio | None:
-    """The gain over the rung before, against the library's id of it; None where that did not pass."""
-    if before is None:
-        return None
-    rung, other = before
-    gain = session.compare(candidate, other, depth=depth).speedup
-    return gain.model_copy(update={"against": rung.candidate.id}) if gain is not None else None
-
-
-def _compared(rung: Rung, evaluation: Evaluation, gain: Ratio | None, noise: Noise) -> RungReport:
+def _compared(
+    rung: Rung, evaluation: Evaluation, gain: Ratio | None, speedup: Ratio | None, noise: Noise
+) -> RungReport:
     """The report of a rung that passed, with what contradicts its file."""
     name, there, here = _name(rung), rung.environment, evaluation.environment
     if not rung.latency_us or there is None:
-        return RungReport(name, evaluation, gain, unchecked="nothing was stated to compare with")
+        return RungReport(name, evaluation, gain, speedup=speedup, unchecked="nothing was stated to compare with")
     if _machine(there) != _machine(here):
         why = f"measured on {_told(there)}, this is {_told(here)}"
-        return RungReport(name, evaluation, gain, unchecked=why)
+        return RungReport(name, evaluation, gain, speedup=speedup, unchecked=why)
     differs = []
     for workload, stated in rung.latency_us.items():
         result = evaluation.workload(workload)
@@ -177,13 +254,13 @@ def _compared(rung: Rung, evaluation: Evaluation, gain: Ratio | None, noise: Noi
             differs.append(f"{_span(result.latency_us, ' us')} on {workload}, stated {_span(stated, ' us')}")
     for what, said, found in (
         ("gain", rung.decision.measured, gain),
-        ("speed-up over the best baseline", rung.speedup, evaluation.speedup),
+        ("speed-up over the best baseline", rung.speedup, speedup),
     ):
         if said is None or found is None or said.against != found.against:
             continue  # over another baseline: nothing is contradicted
         if not _touch(said, found, noise.ratio):
             differs.append(f"{what} {_span(found, 'x')}, stated {_span(said, 'x')}")
-    return RungReport(name, evaluation, gain, tuple(differs))
+    return RungReport(name, evaluation, gain, tuple(differs), speedup=speedup)
 
 
 def _machine(environment: Environment) -> tuple[str, str, str, int]:

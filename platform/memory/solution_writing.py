@@ -199,3 +199,22 @@ def write_measured(folder: Path, numbers: Mapping[str, RungNumbers], environment
     if whole:
         text = yaml_text.set_value(text, ("measured_on",), machine)
     yaml_text.replace_text(folder / DECISIONS_FILE, text)
+
+
+def note_not_measured(folder: Path, reasons: Mapping[str, str]) -> None:
+    """Write into decisions.yaml why rungs have no times; those that state some keep them and say nothing.
+
+    Args:
+        folder: the solution's folder; it must load.
+        reasons: rung name -> why.
+
+    Raises:
+        LibraryError: the entry is broken or the file cannot be written.
+    """
+    rungs = load_solution(folder).rungs
+    text = before = yaml_text.read_text(folder / DECISIONS_FILE)
+    for position, rung in enumerate(rungs):
+        if rung.name in reasons and not rung.latency_us:
+            text = yaml_text.set_value(text, ("rungs", position, "not_measured"), reasons[rung.name])
+    if text != before:
+        yaml_text.replace_text(folder / DECISIONS_FILE, text)

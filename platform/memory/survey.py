@@ -77,7 +77,7 @@ def stale(
         for rung in solution.rungs:
             if not rung.latency_us or rung.environment is None:
                 why = rung.not_measured or "no times"
-                reasons[f"not measured: {why}"] = None
+                reasons[f"not measured: {why.removeprefix('not measured: ')}"] = None
                 continue
             reasons.update(dict.fromkeys(_differs(rung.environment, here)))
         if reasons:

@@ -67,6 +67,8 @@ class Solution(Record):
     family: str
     task: str = ""
     """Name of the task it was made and measured for; "" when it is a general recipe."""
+    measured_task: str = ""
+    """Name of the task that a general recipe's numbers were measured on; "" means ``task``, or that there are none."""
     language: LanguageName
     entry: Entry
     architecture: str = "any"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from fakes.records import a_task, an_environment
+from fakes.records import a_failure, a_task, an_environment
 from fakes.sessions import ScriptedSession
 from fakes.solutions import a_ladder_folder, a_recipe_folder
 
@@ -11,7 +11,7 @@ from kernelwright.errors import LibraryError
 from kernelwright.memory.measuring import LadderReport, Noise, verify, write_back
 from kernelwright.memory.solution_files import load_solution
 from kernelwright.protocols import EvaluationSession
-from kernelwright.records import Candidate, Depth, Environment, Rung, Solution, Status
+from kernelwright.records import Candidate, Depth, Environment, Evaluation, Rung, Solution, Status
 
 THERE = Environment(cpu="Example CPU", isa="avx512", cores=8, versions={"torch": "2.13.0"})
 
@@ -140,3 +140,63 @@ def test_a_recipe_that_does_not_fit(tmp_path: Path) -> None:
     report = verify(solution, a_task(), lambda task: ScriptedSession(task, {}), candidate_of=lambda rung: None)
     assert not report.ok and [r.evaluation for r in report.rungs] == [None, None]
     assert report.numbers == {}
+
+
+class RestlessSession(ScriptedSession):
+    """Calls its first verdicts UNSTABLE, then judges by its table."""
+
+    restless = 1
+
+    def _judged(self, candidate: Candidate, other_us: float, against: str, depth: Depth) -> Evaluation:
+        self.restless -= 1
+        if self.restless >= 0:
+            return a_failure(candidate, Status.UNSTABLE, "fresh processes drift", depth=depth)
+        return super()._judged(candidate, other_us, against, depth)
+
+
+def three_rungs(folder: Path) -> Solution:
+    """The ladder with a third rung, and nothing stated over a baseline."""
+    solution = load_solution(folder)
+    naive, passes = (r.model_copy(update={"speedup": None}) for r in solution.rungs)
+    candidate = passes.candidate.model_copy(update={"flags": ("-ffast-math",)})
+    links = {"parent": passes.candidate.id, "child": candidate.id}
+    last = passes.model_copy(
+        update={"name": "unrolled", "candidate": candidate, "decision": passes.decision.model_copy(update=links)}
+    )
+    return solution.model_copy(update={"rungs": (naive, passes, last)})
+
+
+@pytest.mark.parametrize(("last_us", "over_best"), [(100.0, [True, False, True]), (300.0, [True, True, True])])
+def test_the_best_baseline_is_asked_for_the_ends_and_the_fastest(
+    folder: Path, last_us: float, over_best: list[bool]
+) -> None:
+    solution = three_rungs(folder)
+    ids = [r.candidate.id for r in solution.rungs]
+    session = ScriptedSession(a_task(), dict(zip(ids, (400.0, 200.0, last_us), strict=True)))
+    report = verify(solution, session.task, lambda task: session)
+    assert [r.speedup is not None for r in report.rungs] == over_best
+    assert [r.gain.value for r in report.rungs if r.gain] == pytest.approx([0.55, 2.0, 200 / last_us], abs=1e-3)
+    assert [r.latency_us["default"].median for r in report.rungs] == [400.0, 200.0, last_us]
+    assert session.calls.count(("compare", ids[1], ids[0])) == 1
+
+
+@pytest.mark.parametrize(("times", "passes"), [(1, True), (2, False)])
+def test_an_unstable_verdict_is_asked_for_once_more(folder: Path, times: int, passes: bool) -> None:
+    solution = load_solution(folder)
+    ids = [r.candidate.id for r in solution.rungs]
+    session = RestlessSession(a_task(), dict(zip(ids, (400.0, 200.0), strict=True)))
+    session.restless = times
+    report = verify(solution, session.task, lambda task: session)
+    assert [r.passed for r in report.rungs] == [passes, True]
+    assert session.calls[:2] == [("evaluate", ids[0])] * 2
+
+
+def test_what_could_not_be_measured_says_why(tmp_path: Path) -> None:
+    folder = a_recipe_folder(tmp_path)
+    solution = load_solution(folder)
+    session = RestlessSession(a_task(), {r.candidate.id: 100.0 for r in solution.rungs})
+    session.restless = 2
+    write_back(verify(solution, session.task, lambda task: session, candidate_of=lambda rung: rung.candidate), folder)
+    first, second = load_solution(folder).rungs
+    assert first.not_measured == "not measured: UNSTABLE: fresh processes drift" and not first.latency_us
+    assert second.latency_us and second.not_measured == ""
