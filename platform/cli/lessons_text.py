@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelwright.cli.drawing import one_line
+from kernelwright.records import LessonState
 
 if TYPE_CHECKING:
     from kernelwright.promptopt.lesson_files import LessonProblem
@@ -15,13 +16,20 @@ if TYPE_CHECKING:
     from kernelwright.records import Lesson, LessonEvidence, LessonScope, LessonTrial, PromptVersion
 
 
+WHOLE = "these are whole kernels over the best baseline: what this step alone bought was not measured"
+
+
 def list_text(lessons: Sequence[Lesson], problems: Sequence[LessonProblem], conflicts: Sequence[Conflict]) -> str:
     """One lesson a line, then what cannot be used, then conflicts."""
     width = max((len(x.id) for x in lessons), default=2)
+    order = list(LessonState)
+    lessons = sorted(lessons, key=lambda x: ((order.index(x.state) - 1) % len(order), x.id))  # active ones first
     lines = [f"{'ID':<{width}}  {'STATE':<9} {'FOR':>4} {'AGAINST':>8}  EVIDENCE"] if lessons else ["no lessons"]
     for x in lessons:
         pro, con = len(x.evidence.supporting), len(x.evidence.contradicting)
-        lines.append(f"{x.id:<{width}}  {x.state.value:<9} {pro:>4} {con:>8}  {counts(x.evidence)}")
+        told = [] if x.effect is not None and not x.evidence.trials else [counts(x.evidence)]
+        told += [f"in prompts {x.effect.estimate:+.3f} [{x.effect.low:+.3f}, {x.effect.high:+.3f}]"] if x.effect else []
+        lines.append(f"{x.id:<{width}}  {x.state.value:<9} {pro:>4} {con:>8}  {'; '.join(told)}")
     lines += [f"not used ({p.kind}): {one_line(p.message)}" for p in problems]
     lines += [f"conflict: {c.one} and {c.other}: {c.why}" for c in conflicts]
     return "\n".join(lines)
@@ -75,6 +83,8 @@ def effect_text(lesson: Lesson) -> str:
 def why_text(lesson: Lesson) -> str:
     """Each decision for and against, with its numbers."""
     lines = [f"{lesson.id} ({lesson.state}): {lesson.sentence}", f"  {counts(lesson.evidence)}"]
+    if lesson.evidence.n and lesson.evidence.over == "baseline":
+        lines.append(f"  {WHOLE}")
     for side in ("supporting", "contradicting", "neutral"):
         trials = [t for t in lesson.evidence.trials if t.side == side]
         if trials:

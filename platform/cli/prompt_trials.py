@@ -43,6 +43,7 @@ def optimize(
     rewrites: Annotated[int, typer.Option(min=0, help="Proposals of a new base text by the model.")] = 2,
     optimizer: Annotated[str, typer.Option(help="evidence (ours) or gepa (DSPy's).")] = "evidence",
     lesson: Annotated[list[str] | None, typer.Option("--lesson", help="Screen only these. Repeatable.")] = None,
+    screen: Annotated[bool, typer.Option("--screen/--no-screen", help="Try lessons, or rewrites only.")] = True,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     cost_usd: MoneyOption = 0.0,
     tokens: TokensOption = 0,
@@ -61,7 +62,7 @@ def optimize(
 
     setting = _setting(workspace, task, model, config, option, confirm=confirm)
     limits = Limits(trials=trials, cost_usd=cost_usd, tokens=tokens, seconds=seconds, measurements=measurements)
-    wanted = Wanted(role, optimizer, model, rewrites, seed, tuple(lesson or ()))
+    wanted = Wanted(role, optimizer, model, rewrites, seed, tuple(lesson or ()), screen)
     done = optimize_prompt(
         setting.place, setting.tasks, wanted, limits, start=setting.start, desk=setting.desk,
         told=Progress(note, limits),
@@ -155,7 +156,7 @@ class _Setting:
         place.cache = self.place.cache  # baselines and builds are the same for every trial
         around = wiring.surroundings(place, lambda event: None)
         around = replace(around, roles=lambda config: wiring.roles(config, place, book))
-        if ids := place.run_ids():
+        if (ids := place.run_ids()) and place.run(ids[-1]).summary().state != "finished":
             return resume_run(place.run(ids[-1]), surroundings=around)
         config = self.config.model_copy(update={"seed": seed % 2**31})
         return start_run(place, self.tasks[task], config, surroundings=around, command="kernelwright prompts")

@@ -202,8 +202,14 @@ def rollback(
     json_: JsonOption = False,
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Use the version from before."""
+    """Use the version from before. It brings back the base text; which lessons are shown follows from their states."""
+    from kernelwright.cli.prompts_text import other_lessons
+    from kernelwright.promptopt.shelves import LessonShelf
+    from kernelwright.workspace import Workspace
+
     made = store_of(workspace, role).roll_back(reason=reason, to=to, by=by)
+    for line in other_lessons(made, LessonShelf(Workspace.open(workspace).lessons).active):
+        note(line)
     print_json({"role": role, "current": made.id}) if json_ else say(f"{role} now uses {made.id}")
 
 

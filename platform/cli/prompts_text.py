@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kernelwright.promptopt.journal import Limits, Spent, Step
     from kernelwright.promptopt.lineage import Lineage
     from kernelwright.promptopt.versions import PromptStore
-    from kernelwright.records import PromptScore, PromptVersion
+    from kernelwright.records import Lesson, PromptScore, PromptVersion
 
 
 def roles_text(stores: Sequence[PromptStore]) -> str:
@@ -40,7 +40,7 @@ def log_text(lineage: Lineage, *, limit: int = 0) -> str:
         version, depth = stack.pop()
         lines.append(f"{'| ' * min(depth, 30)}* {_line(version, lineage)}")
         below = children.get(version.id, [])
-        leaves = [v for v in below if v.id not in children]
+        leaves = [v for v in below if v.id not in children and v.state != "rejected"]
         trunk = [v for v in below if v.id in children] or leaves[-1:]
         stack += [(v, depth) for v in reversed(trunk)]
         stack += [(v, depth + 1) for v in reversed(below) if v not in trunk]
@@ -50,15 +50,33 @@ def log_text(lineage: Lineage, *, limit: int = 0) -> str:
 
 
 def _line(version: PromptVersion, lineage: Lineage) -> str:
-    mark = " <- in use" if version.id == lineage.current else ""
+    mark = " <- in use:" if version.id == lineage.current else ""
     state = f"rejected: {version.rejected_because}" if version.state == "rejected" else version.reason
-    scores = "".join(f"  {score_text(s)}" for s in lineage.scores(version.id))
-    return f"{version.id} {version.origin}, {len(version.lessons)} lessons: {one_line(state, 110)}{scores}{mark}"
+    gains = (f"{part_name(s.split)} {s.gain:+.3f} [{s.low:+.3f}, {s.high:+.3f}]" for s in lineage.scores(version.id))
+    told = f"{version.id}{mark} {version.origin}, {len(version.lessons)} lessons: {one_line(state, 110)}"
+    return "; ".join([told, *gains])
+
+
+def part_name(part: str) -> str:
+    """The words for what a score was measured on."""
+    return {"held_out": "held-out", "remeasured": "re-measured"}.get(part, part)
+
+
+def other_lessons(version: PromptVersion, active: Sequence[Lesson]) -> list[str]:
+    """Where the active lessons of a role are not those of a version: each with what to do about it."""
+    mine = {x.id: x.text_hash for x in active if version.role in x.roles}
+    more = sorted(mine.keys() - version.lessons)
+    told = [f"still active, and shown: {id} (lessons retire {id} --reason ...)" for id in more]
+    gone = sorted(version.lessons.keys() - mine)
+    told += [f"not active any more, not shown: {id} (lessons edit {id} --state active --reason ...)" for id in gone]
+    both = sorted(mine.keys() & version.lessons.keys())
+    newer = [id for id in both if mine[id] != version.lessons[id]]
+    return told + [f"shown in its newer words: {id} (lessons edit {id})" for id in newer]
 
 
 def score_text(score: PromptScore, *, families: bool = False) -> str:
     """A paired score in a line."""
-    told = f"{score.split} {score.gain:+.3f} [{score.low:+.3f}, {score.high:+.3f}] over {score.pairs} pairs"
+    told = f"{part_name(score.split)} {score.gain:+.3f} [{score.low:+.3f}, {score.high:+.3f}] over {score.pairs} pairs"
     if families and score.families:
         told += " (" + ", ".join(f"{name} {gain:+.3f}" for name, gain in score.families.items()) + ")"
     return told
@@ -106,7 +124,7 @@ class Progress:
             self._say("asking for a new text")
         elif step.request is not None and step.result is None:
             of = f" of {self._limits.trials}" if self._limits.trials else ""
-            stage = step.request.repetition.partition("/")[0].replace("_", "-")
+            stage = part_name(step.request.repetition.partition("/")[0])
             self._say(f"{step.spent.trials + 1:>4}{of}  {stage:<11} {one_line(step.request.task, 40)} ...")
         elif step.result is not None:
             told = one_line(step.result.feedback, 90)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kernelwright.promptopt.selection import HEADING
 from kernelwright.promptopt.versions import PromptStore
 from kernelwright.promptopt.wordwise import sentences
 from kernelwright.records import Lesson
@@ -40,8 +41,8 @@ def blame(store: PromptStore, id: str, lessons: Mapping[str, Lesson]) -> list[Bl
     said = [set(sentences(store.text(version.id))) for version in line]
     found = []
     for sentence in sentences(store.text(line[0].id)):
-        if sentence.startswith("<!--"):
-            continue
+        if sentence.startswith("<!--") or sentence == HEADING:
+            continue  # frame, no advice
         age = 0
         while age + 1 < len(line) and sentence in said[age + 1]:
             age += 1
@@ -61,6 +62,9 @@ def _of_lesson(sentence: str, since: str, name: str, lesson: Lesson | None) -> B
     evidence = lesson.evidence
     pro, con = len(evidence.supporting), len(evidence.contradicting)
     why = f"{lesson.state}: {pro} decisions for it, {con} against it"
+    if lesson.effect is not None:
+        e = lesson.effect
+        why += f"; in prompts {e.estimate:+.3f} [{e.low:+.3f}, {e.high:+.3f}] by {e.method}"
     if lesson.history:
-        why += f"; {lesson.history[-1].reason}"
+        why += f"; {lesson.history[-1].reason}" + (f" ({by})" if (by := lesson.history[-1].by) else "")
     return Blame(sentence, since, "lesson", why, name, evidence.supporting)

@@ -12,6 +12,8 @@ from typing import Literal
 from kernelwright.memory.evidence import Observation, median_interval
 from kernelwright.records import Lesson, LessonEvidence, LessonScope, LessonTrial
 
+LEAST_PAIRS = 6
+"""Pairs below which an interval takes no side: five on one side still happen by chance in more than 5 % (2/2^5)."""
 KEPT = 1000
 """Decisions that a lesson's file lists, newest first."""
 
@@ -35,7 +37,7 @@ class Counter:
         here = self._by_technique.get(technique, [])
         known = {(o.child, o.over) for o in here} | {(o.source, "") for o in here}
         elsewhere = [
-            _remembered(technique, t) for t in kept if not {(t.child, t.over), (t.source, "")} & known
+            remembered(technique, t) for t in kept if not {(t.child, t.over), (t.source, "")} & known
         ]
         within = [o for o in (*here, *elsewhere) if in_scope(o, scope)]
         kind = "parent" if any(o.gain and o.over == "parent" for o in within) else "baseline"
@@ -59,10 +61,10 @@ def in_scope(item: Observation, scope: LessonScope) -> bool:
 
 
 def side(item: Observation, *, warns: bool) -> Literal["supporting", "contradicting", "neutral"]:
-    """On which side of a lesson a decision stands: only an interval that excludes 1 takes a side."""
+    """On which side of a lesson a decision stands: only an interval of enough pairs that excludes 1 takes a side."""
     if item.gain is None:
         return "supporting" if warns else "contradicting"
-    if item.gain.low <= 1.0 <= item.gain.high:
+    if item.gain.low <= 1.0 <= item.gain.high or item.gain.pairs < LEAST_PAIRS:
         return "neutral"
     return "supporting" if (item.gain.value > 1) is not warns else "contradicting"
 
@@ -89,7 +91,8 @@ def _trial(item: Observation, warns: bool) -> LessonTrial:
     return LessonTrial(side=side(item, warns=warns), **{name: getattr(item, name) for name in fields})
 
 
-def _remembered(technique: str, trial: LessonTrial) -> Observation:
+def remembered(technique: str, trial: LessonTrial) -> Observation:
+    """The observation that a lesson's file lists."""
     return Observation(technique=technique, **{k: v for k, v in vars(trial).items() if k != "side"})
 
 

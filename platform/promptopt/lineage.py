@@ -105,8 +105,9 @@ def read_lineage(folder: Path) -> Lineage:
             except ValueError as error:
                 reason = str(error).splitlines()[0]
                 found.problems.append(LineageProblem(f"{file}:{number}", f"line {number} was skipped: {reason}"))
+    seen: dict[str, list[str]] = {}
     for version in read.values():
-        why = _unusable(version, folder, found)
+        why = _unusable(version, folder, found, seen)
         if why:
             found.broken[version.id] = version
             found.problems.append(LineageProblem(f"{folder / version.id}.md", f"{version.id} is not used: {why}"))
@@ -135,8 +136,11 @@ def _take(data: Any, read: dict[str, PromptVersion], found: Lineage) -> None:
     read.setdefault(version.id, version)
 
 
-def _unusable(version: PromptVersion, folder: Path, found: Lineage) -> str:
-    """Why a version must not be used; versions come in the order of the file, so parents were looked at before."""
+def _unusable(version: PromptVersion, folder: Path, found: Lineage, seen: dict[str, list[str]]) -> str:
+    """Why a version must not be used; versions come in the order of the file, so parents were looked at before.
+
+    ``seen`` keeps what is wrong with a base text: most versions change the lessons and share one.
+    """
     if version.parent and version.parent not in found.versions and version.parent not in found.broken:
         return f"its parent {version.parent} is missing"
     try:
@@ -145,5 +149,7 @@ def _unusable(version: PromptVersion, folder: Path, found: Lineage) -> str:
         return f"its text cannot be read: {getattr(error, 'strerror', None) or error}"
     if text_hash(text) != version.base_hash:
         return "its text was edited by hand; `prompts promote --file` makes a version of an edited text"
-    wrong = text_complaints(text, limit=MAX_PROMPT)
+    if version.base_hash not in seen:
+        seen[version.base_hash] = text_complaints(text, limit=MAX_PROMPT)
+    wrong = seen[version.base_hash]
     return f"its text {'; '.join(wrong)}" if wrong and version.state != "rejected" else ""

@@ -98,16 +98,16 @@ def pairs_of(trials: int, share: float) -> int:
     return max(LEAST_PAIRS, round(share * trials))
 
 
-def gate_trials(trials: int, rewrites: int) -> int:
+def gate_trials(trials: int, proposals: int) -> int:
     """Trials of a plan that are kept for the gates: every proposal's validation, held-out, and the re-measurement."""
-    pairs = pairs_of(trials, VALIDATION_SHARE) * (1 + rewrites)
+    pairs = pairs_of(trials, VALIDATION_SHARE) * proposals
     return 2 * (pairs + pairs_of(trials, HELD_OUT_SHARE) + pairs_of(trials, REMEASURED_SHARE))
 
 
 def least_trials(rewrites: int, lessons: int) -> int:
     """The smallest plan in which all gates can speak, and one lesson at least is screened in two blocks."""
     trials = 2
-    while trials < gate_trials(trials, rewrites) + (2 * block_size(1) if lessons else 0):
+    while trials < gate_trials(trials, rewrites + bool(lessons)) + (2 * block_size(1) if lessons else 0):
         trials += 2
     return trials
 
@@ -132,6 +132,7 @@ class EvidenceOptimizer:
     ) -> None:
         self._settings, self._proposer, self._tasks, self._told = settings, proposer, tasks, on_proposal
         self._rewrites = settings.text_proposals if proposer is not None else 0
+        self._proposals = 1 + self._rewrites
 
     def optimize(self, seed: Draft, pool: Sequence[Lesson], split: Split, journal: Journal) -> Optimized:
         """See :class:`PromptOptimizer`."""
@@ -150,6 +151,7 @@ class EvidenceOptimizer:
         return found
 
     def _run(self, found: Optimized, pool: list[Lesson], split: Split, journal: Journal) -> None:
+        self._proposals = self._rewrites + bool(pool)
         draws, shown = self._screen(found.seed, self._affordable(pool), split, journal)
         found.effects = lesson_effects(draws, method="screening")
         helping = [x for x in pool if x.id in found.effects and found.effects[x.id].low > 0]
@@ -167,7 +169,7 @@ class EvidenceOptimizer:
         return pairs_of(self._settings.trials, share)
 
     def _for_screening(self) -> int:
-        return self._settings.trials - gate_trials(self._settings.trials, self._rewrites)
+        return self._settings.trials - gate_trials(self._settings.trials, self._proposals)
 
     def _affordable(self, pool: list[Lesson]) -> list[Lesson]:
         """The lessons that fit into two blocks at least, best evidence first."""
@@ -225,7 +227,7 @@ class EvidenceOptimizer:
     def _validate(self, found: Optimized, proposal: Proposal, split: Split, journal: Journal) -> None:
         plan = Comparison("validation", split.validation, self._pairs(VALIDATION_SHARE), str(proposal.number))
         differences, score = compare(journal, proposal.parent.text, proposal.draft.text, plan, split)
-        verdict = validated(differences, score, proposals=1 + self._rewrites)
+        verdict = validated(differences, score, proposals=self._proposals)
         if verdict.passed:
             found.best = proposal.draft
         self._decide(found, proposal, verdict=verdict)

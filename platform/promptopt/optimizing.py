@@ -37,6 +37,8 @@ class Wanted:
     seed: int = 0
     lessons: tuple[str, ...] = ()
     """Ids to screen; () means all of the role that are not retired."""
+    screen: bool = True
+    """False: no lesson is tried, only rewrites."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,8 @@ def optimize_prompt(
     if not seed.base:
         raise UserError(f"the role {wanted.role} has no prompt")
     chosen = [shelf.get(id) for id in wanted.lessons] or shelf.lessons
-    pool = [x for x in chosen if wanted.role in x.roles and x.state is not LessonState.RETIRED]
+    fit = (x for x in chosen if wanted.role in x.roles and x.state is not LessonState.RETIRED)
+    pool = list(fit) if wanted.screen else []
     _enough(wanted, limits, lessons=len(pool))
     plan = Plan(
         role=wanted.role, base=seed.base, lessons=tuple(x.text_hash for x in pool), tasks=tuple(sorted(tasks)),

@@ -63,6 +63,9 @@ class RunTrials:
         summary = self.start(place, request.task, FixedPrompts(self.role, request.prompt), seed)
         if summary.state != "finished":
             raise UserError(f"a trial on {request.task} was {summary.state} ({summary.reason})", hint=GO_ON)
+        if says_nothing(summary):
+            why = f"a run on {request.task} ended before a kernel was judged ({summary.reason})"
+            raise UserError(why, hint=f"give each run more, e.g. -o budget.seconds=600; {GO_ON}")
         return result_of(summary, place.run(summary.run_id))
 
     def recorded(self, request: TrialRequest) -> TrialResult | None:
@@ -73,12 +76,17 @@ class RunTrials:
         place = Workspace.open(folder)
         for id in place.run_ids():
             summary = place.run(id).summary()
-            if summary.state == "finished":
+            if summary.state == "finished" and not says_nothing(summary):
                 return result_of(summary, place.run(id))
         return None
 
     def _folder(self, request: TrialRequest) -> Path:
         return self.folder / "trials" / request.key
+
+
+def says_nothing(summary: RunSummary) -> bool:
+    """True when a run ended on its own limits before anything was judged: that is no word on its prompt."""
+    return summary.best is None and summary.candidates == 0 and summary.reason.startswith("budget")
 
 
 def result_of(summary: RunSummary, folder: RunFolder) -> TrialResult:

@@ -59,10 +59,12 @@ def text_complaints(text: str, *, limit: int = MAX_SENTENCE) -> list[str]:
         text: a part of a lesson or a prompt's base text.
         limit: characters it may have.
     """
-    found = [f"{why} ({_quoted(match)})" for why, pattern in _PATTERNS if (match := pattern.search(_folded(text)))]
+    folded = _folded(text)
+    found = [f"{why} ({_quoted(match)})" for why, pattern in _PATTERNS if (match := pattern.search(folded))]
     if len(text) > limit:
         found.append(f"{len(text)} characters are more than {limit}")
-    hidden = sorted({f"U+{ord(c):04X}" for c in text if unicodedata.category(c) in ("Cf", "Co", "Cn") or c == "\x1b"})
+    odd = (c for c in set(text) if unicodedata.category(c) in ("Cf", "Co", "Cn") or c == "\x1b")
+    hidden = sorted(f"U+{ord(c):04X}" for c in odd)
     if hidden:
         found.append(f"holds invisible characters ({', '.join(hidden[:4])})")
     return found
@@ -131,7 +133,9 @@ def copied_from(text: str, task: Task) -> list[str]:
 
 def _folded(text: str) -> str:
     """Compatibility forms and invisible characters undone, white space single: what a disguise leaves."""
-    plain = "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) != "Cf")
+    plain = text
+    if not text.isascii():
+        plain = "".join(c for c in unicodedata.normalize("NFKC", text) if unicodedata.category(c) != "Cf")
     return re.sub(r"\s+", " ", plain)
 
 

@@ -1,7 +1,9 @@
 """The rules that move a lesson between proposed, active, disputed and retired. Every number stands here, with its why.
 
-Only an interval that excludes 1 takes a side (``counting.side``), so a tie is no vote. A person's word goes before
-these rules: what a person retired stays so.
+Only an interval that excludes 1 takes a side (``counting.side``), so a tie is no vote. Decisions are counted by kernel:
+the same one measured again is the same vote, since runs that repeat each other make nothing surer than the first did.
+Whole kernels over a baseline propose a lesson and never make it active: they say that a kernel with this step was fast,
+not what the step bought. A person's word goes before these rules: what a person retired stays so.
 
 The rules look again after every run, which would let luck in sooner or later; what holds it off is that a technique
 that does nothing has nearly all its intervals over 1, and decisions without a side must not outnumber those for it.
@@ -12,10 +14,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from kernelwright.records import Lesson, LessonState
+from kernelwright.records import Lesson, LessonEvidence, LessonState
 
 NEEDED = 3
-"""Decisions on one side before a rule moves a lesson: fewer are an anecdote."""
+"""Different kernels on one side before a rule moves a lesson: fewer are an anecdote."""
 SIGN_TEST = 0.125
 """One-sided level of the sign test between the sides: 3 of 3, 6 of 7 or 8 of 10 pass, 3 of 4 do not."""
 DISPUTING = 2
@@ -53,10 +55,15 @@ def sign_test(wins: int, losses: int) -> float:
     return sum(math.comb(n, k) for k in range(wins, n + 1)) / 2**n
 
 
+def votes(evidence: LessonEvidence, side: str) -> int:
+    """How many different kernels stand on a side."""
+    return len({t.child or t.source for t in evidence.trials if t.side == side})
+
+
 def _ending(lesson: Lesson, today: str) -> Ruling | None:
     """Reasons to retire."""
     evidence, effect = lesson.evidence, lesson.effect
-    con, pro = len(evidence.contradicting), len(evidence.supporting)
+    con, pro = votes(evidence, "contradicting"), votes(evidence, "supporting")
     if effect is not None and effect.high < 0:
         told = f"{effect.estimate:+.3f} [{effect.low:+.3f}, {effect.high:+.3f}]"
         return Ruling(LessonState.RETIRED, f"prompts that show it do worse: {told} in log speed-up")
@@ -72,13 +79,14 @@ def _ending(lesson: Lesson, today: str) -> Ruling | None:
 def _standing(lesson: Lesson) -> Ruling | None:
     """Active, disputed, or as before."""
     evidence, effect = lesson.evidence, lesson.effect
-    pro, con, ties = len(evidence.supporting), len(evidence.contradicting), len(evidence.neutral)
+    pro, con, ties = (votes(evidence, side) for side in ("supporting", "contradicting", "neutral"))
     if lesson.state is LessonState.ACTIVE and con >= DISPUTING and 2 * con >= pro:
         return Ruling(LessonState.DISPUTED, f"{con} decisions against it, {pro} for it")
     if effect is not None and effect.low > 0:
         return Ruling(LessonState.ACTIVE, f"prompts that show it do better: at least {effect.low:+.3f} in log speed-up")
     clear = lesson.warns or (evidence.low is not None and evidence.low > 1)
-    if pro >= NEEDED and sign_test(pro, con) <= SIGN_TEST and ties <= pro and clear:
+    steps = evidence.over == "parent"
+    if steps and pro >= NEEDED and sign_test(pro, con) <= SIGN_TEST and ties <= pro and clear:
         told = "" if evidence.median_gain is None else f", median {evidence.median_gain:.2f}x over the {evidence.over}"
         return Ruling(LessonState.ACTIVE, f"{pro} decisions for it, {con} against{told}")
     return None

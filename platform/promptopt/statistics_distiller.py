@@ -14,7 +14,7 @@ from kernelwright.records import Lesson, LessonScope, Technique
 
 ORIGIN = "distiller:statistics"
 LEAST_REFUSALS = 2
-"""Refused candidates from which refusals alone make a warning: a single one may be a slip of that one candidate."""
+"""Different refused candidates from which refusals alone make a warning: a single one may be a slip of that one."""
 BOUND_BY = {
     "memory": "memory traffic limits it",
     "compute": "arithmetic limits it",
@@ -50,9 +50,10 @@ def _cells(observations: Iterable[Observation]) -> dict[tuple[str, str, str], li
 
 
 def _direction(items: Sequence[Observation]) -> bool | None:
-    """False: decisions speak for it, True: against it, None: they do not say."""
+    """False: decisions speak for it, True: against it, None: they do not say. A kernel counts once, as in the rules."""
     steps = [o for o in items if o.gain is None or o.over == "parent"]
-    said = [side(o, warns=False) for o in (steps if any(o.gain for o in steps) else items)]
+    counting = steps if any(o.gain for o in steps) else items
+    said = [said for _, said in sorted({(o.child or o.source, side(o, warns=False)) for o in counting})]
     pro, con = said.count("supporting"), said.count("contradicting")
     if pro == 0 and 0 < con < LEAST_REFUSALS and all(o.gain is None for o in items):
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -184,6 +185,21 @@ def evidence(pro: int, con: int = 0, ties: int = 0, **more: object) -> dict[str,
 def test_states_move_by_the_rules(state: str, counts: dict[str, object], expected: str | None) -> None:
     found = rule(lesson("some", state=state, evidence=counts), today=TODAY)
     assert (found.state.value if found else None) == expected
+
+
+def test_steps_to_different_kernels_over_enough_pairs_are_what_makes_a_lesson_active() -> None:
+    again = [replace(observed("vector-exp", 1.2, 1.5, number=n), child="one") for n in range(5)]
+    some = lesson("some", state="proposed", technique="vector-exp")
+    counted = some.model_copy(update={"evidence": Counter(again).count(some)})
+    assert counted.evidence.n == 5 and rule(counted, today=TODAY) is None
+    different = [observed("vector-exp", 1.2, 1.5, number=n) for n in range(3)]
+    counted = some.model_copy(update={"evidence": Counter(different).count(some)})
+    assert rule(counted, today=TODAY).state is LessonState.ACTIVE
+    whole = [observed("vector-exp", 1.2, 1.5, number=n, over="baseline") for n in range(9)]
+    counted = some.model_copy(update={"evidence": Counter(whole).count(some)})
+    assert counted.evidence.n == 9 and rule(counted, today=TODAY) is None, "what the step bought is not known"
+    few = [replace(o, gain=o.gain.model_copy(update={"pairs": 5})) for o in different]
+    assert not Counter(few).count(some).supporting
 
 
 def test_what_a_sentence_does_in_prompts_goes_before_what_the_technique_does() -> None:

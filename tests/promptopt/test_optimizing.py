@@ -16,7 +16,7 @@ from kernelwright.config import load_config
 from kernelwright.errors import UserError
 from kernelwright.promptopt.ablation import ablate_lesson, keep_ablation
 from kernelwright.promptopt.blame import blame
-from kernelwright.promptopt.journal import Journal, Limits
+from kernelwright.promptopt.journal import Journal, Limits, Step
 from kernelwright.promptopt.optimizing import Wanted, optimize_prompt
 from kernelwright.promptopt.run_trials import FixedPrompts, RunTrials, result_of
 from kernelwright.promptopt.shelves import LessonShelf
@@ -106,6 +106,43 @@ def test_an_optimization_becomes_versions_and_goes_on_after_an_interruption(tmp_
     assert "re-measured on held-out" in second.events[-1].reason and done.to_json()["promoted"] in done.text()
 
 
+def test_a_plan_whose_gates_could_never_speak_is_refused_unpaid(tmp_path: Path) -> None:
+    world = World(11)
+    place = prepared(tmp_path, world)
+    tasks, runs = tasks_of(world), WorldRuns(world)
+    for wanted, trials, words in (
+        (Wanted("coder", rewrites=2, model="scripted:x"), 20, "48 or more"),
+        (Wanted("coder", rewrites=1, model="scripted:x", screen=False), 20, "24 or more"),
+        (Wanted("coder", screen=False), 400, "--rewrites"),
+    ):
+        with pytest.raises(UserError) as told:
+            optimize_prompt(place, tasks, wanted, Limits(trials=trials), start=runs, desk=None)  # type: ignore[arg-type]
+        assert words in (told.value.hint or ""), told.value
+    assert runs.started == 0
+
+
+def test_rewrites_alone_need_no_lessons_and_are_told_step_by_step(tmp_path: Path) -> None:
+    """The honest rewrite brings a true principle into the base text; measurements end what is not paid for."""
+    world = World(11)
+    place = prepared(tmp_path, world)
+    best = next(p.text for p in world.principles if p.id == "p12")
+    desk = desk_at(tmp_path / "script.yaml", [f"Reason: waste\n<prompt>{world.seed_prompt} {best}</prompt>"])
+    wanted = Wanted("coder", rewrites=1, model="scripted:x", screen=False)
+    steps: list[Step] = []
+    told = steps.append
+    few = Limits(trials=200, measurements=30)
+    tasks, start = tasks_of(world), WorldRuns(world)
+    done = optimize_prompt(place, tasks, wanted, few, start=start, desk=desk, told=told)  # type: ignore[arg-type]
+    assert "out of budget: measurements: 30 of 30" in done.optimized.ended and done.version is None
+    assert start.started == 15 and [s.what for s in steps].count("trial") == 30, "each is told when it begins and ends"
+    assert all(not p.accepted for p in done.optimized.proposals)
+    more = Limits(trials=200, measurements=1000)
+    done = optimize_prompt(place, tasks, wanted, more, start=start, desk=desk, told=told)  # type: ignore[arg-type]
+    assert any(s.what == "resumed" and s.spent.measurements >= 30 for s in steps)
+    assert done.optimized.ended == "finished" and start.started == done.optimized.spent.trials
+    assert not done.optimized.effects, "nothing was screened"
+
+
 def test_fewer_than_three_families_are_refused(tmp_path: Path) -> None:
     world = World(1)
     place = prepared(tmp_path, world)
@@ -143,6 +180,26 @@ def test_a_run_that_found_nothing_scores_worse_than_any_that_is_right(tmp_path: 
     request = TrialRequest("some prompt", "scan/0")
     assert trials.recorded(request) is None
     assert trials.run(request) == trials.recorded(request)
+
+
+def test_a_run_whose_budget_ended_before_anything_was_judged_is_no_word_on_its_prompt(tmp_path: Path) -> None:
+    """It has no score, and with more to spend the same trial is made."""
+    world = World(0)
+
+    def starved(place: Workspace, task: str, book: FixedPrompts, seed: int) -> RunSummary:
+        folder = place.new_run("any")
+        summary = RunSummary(
+            run_id=folder.run_id, task_name="any", task_id="t", engine="llm", state="finished", reason="budget: time"
+        )
+        folder.save(summary, folder.summary_file)
+        return summary
+
+    request = TrialRequest("some prompt", "scan/0")
+    poor = RunTrials(tmp_path / "o", "coder", starved)
+    with pytest.raises(UserError, match="before a kernel was judged"):
+        Journal(poor, Limits()).trial(request)
+    assert poor.recorded(request) is None
+    assert Journal(RunTrials(tmp_path / "o", "coder", WorldRuns(world)), Limits()).trial(request).score > FAILED
 
 
 def test_a_trial_that_was_stopped_has_no_score(tmp_path: Path) -> None:
