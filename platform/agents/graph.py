@@ -215,7 +215,8 @@ def _judged(decision: Decision, candidate_id: str, evaluation: Evaluation) -> Ju
 def _note_best(context: RunContext, candidate_id: str, evaluation: Evaluation) -> None:
     """Keep run.json's best up to date, so that an interrupted run knows it. A disturbed time counts by its low end."""
     best = context.summary.best
-    context.update(candidates=context.summary.candidates + 1)
+    led_to = [d.child for d in context.folder.decisions() if d.child is not None]
+    context.update(candidates=sum(context.folder.evaluations_file(child).exists() for child in led_to))  # idempotent
     if not context.counts(evaluation) or evaluation.speedup is None or evaluation.depth.value == "screen":
         return
     if best is None or evaluation.speedup.surely > best.surely:

@@ -12,7 +12,7 @@ from kernelwright.agents.llm.desk import LimitReached
 from kernelwright.agents.profiler import judge_candidate
 from kernelwright.agents.second_look import second_look
 from kernelwright.agents.state import RunState
-from kernelwright.records import Candidate, Decision, Entry, Evaluation, Status
+from kernelwright.records import Candidate, Decision, Depth, Entry, Evaluation, Status
 
 HOPELESS = frozenset({Status.REFERENCE_BROKEN, Status.UNJUDGED, Status.UNSTABLE})
 """Nothing that a change of the sources would mend."""
@@ -26,7 +26,7 @@ def judge_with_repairs(
     Returns:
         The last candidate that was judged, at its best tunables, and its most thorough evaluation.
     """
-    best = context.summary.best.value if context.summary.best is not None else 0.0
+    best = _best_before(context, decision)
     final, evaluation = judge_candidate(context, candidate, best)
     repairer = context.roles.repairer
     if repairer is None or candidate.entry is Entry.PIPELINE or decision.source == "search":
@@ -51,3 +51,17 @@ def judge_with_repairs(
         context.folder.add_candidate(mended)
         final, evaluation = judge_candidate(context, mended, best)
     return final, evaluation
+
+
+def _best_before(context: RunContext, decision: Decision) -> float:
+    """The best speed-up when this decision's turn came, by which its child is judged in full or not.
+
+    A process that was killed may have noted the child itself as the best; the one that goes on must decide as it did.
+    """
+    best = context.summary.best
+    if decision.child is not None and decision.child == context.summary.best_candidate:
+        others = [d.child for d in context.folder.decisions() if d.child is not None and d.id != decision.id]
+        judged = [context.best_evaluation(child) for child in others]
+        ratios = [e.speedup for e in judged if e is not None and e.depth is not Depth.SCREEN and context.counts(e)]
+        best = max((r for r in ratios if r is not None), key=lambda ratio: ratio.surely, default=None)
+    return best.value if best is not None else 0.0
