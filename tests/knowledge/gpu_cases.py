@@ -1,0 +1,12 @@
+"""Not a test: the sizes at which GPU exemplars are run under emulation; values of their reference.py's constants.
+
+The first rung of a ladder takes all of them; later ones may refuse a size, in words, but not all.
+"""
+
+from typing import Any
+
+CASES: dict[str, list[dict[str, Any]]] = {
+    "cuda-copy": [{"elements": 1}, {"elements": 1000}, {"elements": 8191}],
+    "cuda-row-sum": [{"rows": 3, "columns": 7}, {"rows": 9, "columns": 1000}, {"rows": 2, "columns": 5000}],
+    "cuda-transpose": [{"rows": 33, "columns": 7}, {"rows": 100, "columns": 68}, {"rows": 64, "columns": 132}],
+}
