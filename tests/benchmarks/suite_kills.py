@@ -56,6 +56,8 @@ SEARCHES = {
 EXECUTORS = {"frozen": "frozen_times:FrozenExecutor", "hashed": "fakes.hashed:HashedExecutor"}
 BUDGET = {"seconds": 36_000, "measurements": 10_000}
 LIMIT_S = 3600.0
+TROUBLE = ("crashed", "timeout", "error", "refused")
+"""Ends that the shipped tasks do not come to by themselves: the machine's fault, tried again at the next start."""
 SOONEST_S = 5.0
 """No kill comes before: the suite's process would still be importing."""
 
@@ -103,7 +105,7 @@ def run_suite(root: Path, times: str, first: str) -> None:
         if line := progress_line(progress):
             print("   ", line, flush=True)
 
-    SuiteRun(folder, folder.plan(), command=command, observe=observe).run()
+    SuiteRun(folder, folder.plan(), command=command, observe=observe).run(again=TROUBLE)
 
 
 def run_sample(root: Path, key: str, device: str, *, times: str, first: str) -> int:
@@ -125,7 +127,7 @@ def start(root: Path, times: str, first: str) -> subprocess.Popen[bytes]:
 def run_undisturbed(root: Path, times: str) -> float:
     """Run what has no row; what an earlier go left unfinished is begun anew. Returns the seconds of all samples."""
     folder = folder_of(root)
-    done = {row.cell for row in folder.rows()}
+    done = {row.cell for row in folder.rows() if row.outcome not in TROUBLE}
     for cell in cells_of(folder.plan()):
         if cell.key not in done:
             shutil.rmtree(folder.cell(cell.key), ignore_errors=True)
