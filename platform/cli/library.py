@@ -183,7 +183,7 @@ def add(
     path: Annotated[Path, typer.Argument(help="A kernel's file or folder, or a folder with solution.yaml.")],
     task: Annotated[str, typer.Option(help="The task it is for: family, operators and dtypes follow from it.")] = "",
     id_: Annotated[str, typer.Option("--id", help="Default: from the file's name.")] = "",
-    title: Annotated[str, typer.Option()] = "",
+    title: Annotated[str, typer.Option(help="Default: the id in words.")] = "",
     description: Annotated[str, typer.Option(help="Default: the file's opening words.")] = "",
     family: Annotated[str, typer.Option(help="Default: the task's.")] = "",
     source: Annotated[str, typer.Option(help="Where technique and code come from.")] = "",

@@ -44,7 +44,7 @@ def optimize(
     optimizer: Annotated[str, typer.Option(help="evidence (ours) or gepa (DSPy's).")] = "evidence",
     lesson: Annotated[list[str] | None, typer.Option("--lesson", help="Screen only these. Repeatable.")] = None,
     screen: Annotated[bool, typer.Option("--screen/--no-screen", help="Try lessons, or rewrites only.")] = True,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the designs and draws.")] = 0,
     cost_usd: MoneyOption = 0.0,
     tokens: TokensOption = 0,
     seconds: SecondsOption = 0.0,

@@ -59,6 +59,7 @@ def show(
 def note(
     run: Annotated[str, typer.Argument(help="A run's id, a part of it, or `last`.")],
     text: Annotated[str, typer.Argument(help="What the model should know; its next planner and coder read it.")],
+    json_: JsonOption = False,
     workspace: WorkspaceOption = None,
 ) -> None:
     """Leave a note for a run that is going on."""
@@ -67,7 +68,10 @@ def note(
 
     folder = Workspace.open(workspace).run(run)
     add_note(folder, text)
-    say(f"noted for {folder.run_id}")
+    if json_:
+        print_json({"run": folder.run_id, "note": text})
+    else:
+        say(f"noted for {folder.run_id}")
 
 
 @app.command()
