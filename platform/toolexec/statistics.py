@@ -35,7 +35,7 @@ def bootstrap_medians(values: npt.NDArray[Any], resamples: int = RESAMPLES) -> n
     ranks = np.random.default_rng(SEED).integers(count, size=(resamples, count), dtype=kind)
     ranks.sort(axis=1)
     upper = ordered[ranks[:, count // 2]]
-    return upper if count % 2 else (ordered[ranks[:, count // 2 - 1]] + upper) / 2
+    return np.asarray(upper if count % 2 else (ordered[ranks[:, count // 2 - 1]] + upper) / 2)
 
 
 def interval(values: Sequence[float]) -> Interval:

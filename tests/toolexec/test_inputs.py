@@ -91,8 +91,47 @@ class TestMixer:
     def test_free_content_is_new_each_time(self):
         data, seen = self.mix(Domain())
         assert len({s.tobytes() for s in seen}) == 30
-        values = {float(v) for d in data for v in d[0].ravel()}
-        assert all(float(v) in values for s in seen for v in s.ravel())
+        values = np.sort(np.abs(np.concatenate([d[0].ravel() for d in data])))
+        for v in np.abs(np.concatenate([s.ravel() for s in seen])):
+            nearest = values[np.searchsorted(values, v)]  # last bits were cleared: the next larger one
+            assert v <= nearest and (nearest - v) < nearest / 64
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+    def test_no_run_of_elements_comes_again(self, dtype):
+        rng = np.random.default_rng(2)
+        draw = [rng.standard_normal(300_000).astype(dtype)]
+        draw[0][::7] = 0
+        mixer = Mixer([draw], [InputFacts("x", dtype, (300_000,), Domain())], rng)
+        first, second = np.empty(300_000, dtype), np.empty(300_000, dtype)
+        mixer.fill([first])
+        mixer.fill([second])
+        assert (first == 0).sum() > 40_000 and (second == 0).sum() > 40_000  # zeros stay zeros
+        runs = {first[i : i + 16].tobytes() for i in range(299_984)}
+        assert sum(second[i : i + 16].tobytes() in runs for i in range(0, 299_984, 16)) < 20
+
+    def test_content_stays_in_a_domain_without_zero(self):
+        rng = np.random.default_rng(3)
+        draw = [rng.uniform(1.0, 2.0, 1000).astype(np.float32)]
+        mixer = Mixer([draw], [InputFacts("x", "float32", (1000,), Domain(low=1.0, high=2.0))], rng)
+        out = np.empty(1000, np.float32)
+        for _ in range(20):
+            mixer.fill([out])
+            assert out.min() >= 1.0
+
+    @pytest.mark.parametrize("structure", ["opaque", "rows"])
+    def test_structured_content_is_drawn_anew_where_that_can_be_asked_for(self, structure):
+        rng, asked = np.random.default_rng(4), []
+
+        def draw():
+            asked.append([np.full((8, 4), len(asked), np.float32)])
+            return asked[-1]
+
+        data = [[np.full((8, 4), -1, np.float32)]]
+        mixer = Mixer(data, [InputFacts("x", "float32", (8, 4), Domain(structure=structure))], rng, draw)
+        out = np.empty((8, 4), np.float32)
+        for turn in range(5):
+            mixer.fill([out])
+            assert (out == turn).all()
 
     def test_rows_are_exchanged_whole_and_stay_in_their_place(self):
         data, seen = self.mix(Domain(structure="rows"))

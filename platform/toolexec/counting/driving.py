@@ -17,6 +17,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import numpy as np
+
 from kernelwright.records import content_hash
 from kernelwright.toolexec.languages.compiling import compiler_version, cxx_compiler, run_compiler
 from kernelwright.toolexec.languages.cpp import HEADER
@@ -83,7 +85,7 @@ def write_job(path: Path, spec: LoadSpec, inputs: Sequence[Array], weights: Sequ
     with path.open("wb") as file:
         file.write(b"".join([head, *map(bytes, ins), *map(bytes, outs), scalars]))
         for array in arrays:
-            file.write(memoryview(array.reshape(-1)).cast("B") if array.size else b"")
+            file.write(array.reshape(-1).view(np.uint8).data if array.size else b"")
 
 
 def _sized(spec: TensorSpec, size: int) -> KwTensor:

@@ -116,6 +116,14 @@ def test_symbols_of_libraries_are_known(name):
             check_library("small", symbols)
 
 
+@pytest.mark.parametrize(
+    "name", ["PyRun_SimpleStringFlags", "PyImport_ImportModule", "_Py_NoneStruct", "dl_iterate_phdr"]
+)
+def test_what_any_library_can_be_had_through_is_refused(name):
+    with pytest.raises(Rejection, match="opens libraries"):
+        check_library("small", Symbols(("libc.so.6",), (name,)))
+
+
 @pytest.mark.parametrize("data", [b"", b"\x7fELF\x02\x01", b"\x7fELF\x02\x01" + b"\xff" * 200, b"MZ" * 100])
 def test_nonsense_is_no_library(data, tmp_path):
     path = tmp_path / "kernel.so"

@@ -5,8 +5,9 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 from contracts.language import FACTS, LanguageContract
-from fakes import gpu_kernels as gpu
-from fakes.gpu_kernels import ARCHITECTURES, needs_nvdisasm, python_kernels
+from fakes import python_gpu_kernels as gpu
+from fakes.gpu_kernels import ARCHITECTURES, needs_nvdisasm
+from fakes.python_gpu_kernels import python_kernels
 
 from kernelwright.records import LanguageName
 from kernelwright.tasks.candidate_files import load_candidate
