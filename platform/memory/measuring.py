@@ -183,7 +183,8 @@ class _Bench:
             if not alone.passed:
                 return RungReport(_name(rung), alone, None)
         if before is not None:
-            step = self._once_more(lambda: self.session.compare(candidate, before[1], depth=self.depth))
+            other = before[1]
+            step = self._once_more(lambda: self.session.compare(candidate, other, depth=self.depth))
             if not step.passed and alone is None:
                 alone = self.alone(candidate)  # what was beside it may have failed
         evaluation = alone or step
