@@ -8,5 +8,11 @@ from typing import Any
 CASES: dict[str, list[dict[str, Any]]] = {
     "cuda-copy": [{"elements": 1}, {"elements": 1000}, {"elements": 8191}],
     "cuda-row-sum": [{"rows": 3, "columns": 7}, {"rows": 9, "columns": 1000}, {"rows": 2, "columns": 5000}],
+    "cuda-softmax": [
+        {"rows": 3, "columns": 7},
+        {"rows": 9, "columns": 100},
+        {"rows": 3, "columns": 1024},
+        {"rows": 2, "columns": 1500},
+    ],
     "cuda-transpose": [{"rows": 33, "columns": 7}, {"rows": 100, "columns": 68}, {"rows": 64, "columns": 132}],
 }
