@@ -7,6 +7,7 @@ from typing import Any
 
 CASES: dict[str, list[dict[str, Any]]] = {
     "cuda-copy": [{"elements": 1}, {"elements": 1000}, {"elements": 8191}],
+    "cuda-rms-norm-residual": [{"rows": 3, "columns": 7}, {"rows": 5, "columns": 100}, {"rows": 2, "columns": 1536}],
     "cuda-row-sum": [{"rows": 3, "columns": 7}, {"rows": 9, "columns": 1000}, {"rows": 2, "columns": 5000}],
     "cuda-softmax": [
         {"rows": 3, "columns": 7},
