@@ -7,6 +7,11 @@ from typing import Any
 
 CASES: dict[str, list[dict[str, Any]]] = {
     "cuda-copy": [{"elements": 1}, {"elements": 1000}, {"elements": 8191}],
+    "cuda-depthwise-conv": [
+        {"batch": 1, "channels": 1, "height": 1, "width": 1},
+        {"batch": 2, "channels": 3, "height": 17, "width": 33},
+        {"batch": 1, "channels": 2, "height": 5, "width": 130},
+    ],
     "cuda-rms-norm-residual": [{"rows": 3, "columns": 7}, {"rows": 5, "columns": 100}, {"rows": 2, "columns": 1536}],
     "cuda-row-sum": [{"rows": 3, "columns": 7}, {"rows": 9, "columns": 1000}, {"rows": 2, "columns": 5000}],
     "cuda-softmax": [
