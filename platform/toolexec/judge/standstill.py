@@ -44,6 +44,11 @@ def stop(pid: int) -> bool:
     return True
 
 
+def signal_stop(pid: int) -> bool:
+    """Tell it to stop, without waiting; False when it is gone."""
+    return _signal(pid, signal.SIGSTOP)
+
+
 def resume(pid: int) -> None:
     """Let it run."""
     _signal(pid, signal.SIGCONT)

@@ -22,6 +22,7 @@ from typing import Any
 
 from kernelwright.errors import JudgeError
 from kernelwright.toolexec.judge import kept_cache, standstill
+from kernelwright.toolexec.judge.offspring import Offspring
 from kernelwright.toolexec.judge.sandbox import Confinement, command, environment
 from kernelwright.toolexec.judge.spawner import SPAWNER
 from kernelwright.toolexec.languages.compiling import toolchain_places
@@ -96,6 +97,7 @@ class Worker:
         self._numbers = itertools.count(1)
         self._seen: Sighting | None = None
         self._holders: set[int] = set()
+        self._offspring: Offspring | None = None
         self._others: dict[int, tuple[int, int]] = {}
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._wire = Wire(ours, stamps=True)
@@ -183,6 +185,7 @@ class Worker:
         if self._seen is None or hello.get("tier") != self._launch.tier.name:
             raise WorkerFailure("died", "it is not where its sandbox should be")
         self._holders = set(self.processes()) - {self._seen.pid}
+        self._offspring = Offspring(self._process.pid, {*self._holders, self._seen.pid})
 
     def call(self, op: str, timeout_s: float, **fields: Any) -> dict[str, Any]:
         """Ask for something and wait for the answer.
@@ -248,6 +251,8 @@ class Worker:
         is added; other processes' work would not, so nobody's who has some."""
         if not self.stamped or not 0 < sent <= elapsed:
             return elapsed
+        if not self.trusted and self._offspring is not None and self._offspring.there:
+            return elapsed
         if elapsed - sent > LATE_NS and not self.trusted and set(self.processes()) - self._holders - {self.pid}:
             return elapsed
         return max(sent, min(elapsed, self.cpu_ns - UNCOUNTED_NS))
@@ -283,12 +288,18 @@ class Worker:
         if not self._stopped and self._seen is not None and self._seen.is_alive():  # else its number is anybody's
             self._stopped = True
             standstill.stop(self.pid)
+            if not self.trusted and self._offspring is not None and not self._offspring.stop():
+                log = self.log_tail()
+                self.close()
+                raise WorkerFailure("cheated", "processes that it started renew themselves faster than they stop", log)
 
     def resume(self) -> None:
         """Let it run again."""
         if self._stopped:
             self._stopped = False
             standstill.resume(self.pid)
+            if self._offspring is not None:
+                self._offspring.resume()
 
     def pin(self, cores: Iterable[int]) -> None:
         """Let all its threads run on ``cores`` only; the sandbox lets nothing in there change that."""
