@@ -6,7 +6,7 @@ pass generators. It must not run the reference.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,16 @@ SMALLEST = {"float16": 2.0**-14, "bfloat16": 2.0**-126, "float32": 2.0**-126, "f
 """dtype -> smallest normal number."""
 REPLACED = 16
 """Elements replaced at random in every fresh input."""
+GRAINS: dict[str, tuple[Any, int]] = {
+    "float16": (np.uint16, 4),
+    "bfloat16": (np.uint16, 2),
+    "float32": (np.uint32, 17),
+    "float64": (np.uint64, 46),
+}
+"""dtype -> its bits as integers, and how many of the last bits are cleared at random in fresh content: less than one
+part in 64 (one in 32 of bfloat16). Zeros stay zeros, signs and magnitudes stay what they were."""
+GRAIN_RUN = 1 << 15
+"""Elements that get their grain from one place of a pool twice as long."""
 
 
 @dataclass(frozen=True)
@@ -223,32 +233,46 @@ def with_non_finite(
 class Mixer:
     """Fresh content for timed calls: new bytes each time from a few draws, at the price of a copy.
 
-    Free inputs are rolled along the flat order and a few elements exchanged; of inputs by rows whole rows are exchanged
-    between draws, jointly for inputs with the same number of rows; opaque inputs are one of the draws.
+    Free inputs are rolled along the flat order and a few elements exchanged, and floats get a grain, so that no result
+    of an earlier call can be found again by its content; of inputs by rows whole rows are exchanged between draws,
+    jointly for inputs with the same number of rows; opaque inputs are one of the draws.
 
     Args:
         draws: draws of get_inputs(), at least one; not copied, so leave them as they are.
         facts: the inputs, in order.
         rng: source of randomness.
+        draw: another draw of get_inputs(), where inputs that are not free shall never come twice: they are asked for
+            each time, since whole rows, or all of an opaque input, could be found again by their content.
     """
 
-    def __init__(self, draws: Sequence[Sequence[Array]], facts: Sequence[InputFacts], rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        draws: Sequence[Sequence[Array]],
+        facts: Sequence[InputFacts],
+        rng: np.random.Generator,
+        draw: Callable[[], Sequence[Array]] | None = None,
+    ) -> None:
         self._draws = [[np.ascontiguousarray(a) for a in draw] for draw in draws]
         self._facts = facts
         self._rng = rng
+        self._pools: dict[str, Array] = {}
+        self._draw = draw if any(f.domain.structure != "free" for f in facts) else None
 
     def fill(self, out: Sequence[Array]) -> None:
         """Write one fresh set of inputs into ``out``."""
         base = int(self._rng.integers(len(self._draws)))
         other = int(self._rng.integers(len(self._draws)))
+        drawn = self._draw() if self._draw is not None else self._draws[base]
         masks: dict[int, npt.NDArray[np.bool_]] = {}
         for i, (fact, target) in enumerate(zip(self._facts, out, strict=True)):
             source = self._draws[base][i]
             if fact.domain.structure == "free" and source.size > 1 and fact.dtype != "bool":
                 self._roll(source, self._draws[other][i], target)
+                if fact.dtype in GRAINS and has_zero(fact.domain):
+                    self._grain(target, fact.dtype)
                 continue
-            target[...] = source
-            if fact.domain.structure == "rows" and source.ndim and other != base:
+            target[...] = drawn[i]
+            if self._draw is None and fact.domain.structure == "rows" and source.ndim and other != base:
                 rows = source.shape[0]
                 if rows not in masks:
                     masks[rows] = np.asarray(self._rng.random(rows) < 0.5)
@@ -261,3 +285,20 @@ class Mixer:
         out[:shift] = flat[flat.size - shift :]
         count = min(REPLACED, flat.size)
         out[self._rng.integers(flat.size, size=count)] = other.reshape(-1)[self._rng.integers(flat.size, size=count)]
+
+    def _grain(self, target: Array, dtype: str) -> None:
+        """Clear some of the last bits of every element, each time others."""
+        kind, bits = GRAINS[dtype]
+        if dtype not in self._pools:
+            noise: Array = self._rng.integers(0, 1 << bits, size=2 * GRAIN_RUN, dtype=kind)
+            self._pools[dtype] = ~noise
+        pool, flat = self._pools[dtype], target.reshape(-1).view(kind)
+        for start in range(0, flat.size, GRAIN_RUN):
+            part = flat[start : start + GRAIN_RUN]
+            at = int(self._rng.integers(pool.size - part.size + 1))
+            np.bitwise_and(part, pool[at : at + part.size], out=part)
+
+
+def has_zero(domain: Domain) -> bool:
+    """Does a value stay in the domain when it moves towards zero?"""
+    return (domain.low is None or domain.low <= 0) and (domain.high is None or domain.high >= 0)

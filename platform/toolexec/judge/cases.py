@@ -94,7 +94,8 @@ class CaseBook:
         count = int(np.clip(DRAWS_BYTES // max(size, 1), 2, 4))
         self.draws = [first, *(reference.draw(workload, self._seed()) for _ in range(count - 1))]
         self.facts = input_facts(task, reference, workload, self.draws)
-        self.mixer = Mixer(self.draws, self.facts, rng)
+        opaque = any(f.domain.structure == "opaque" for f in self.facts)
+        self.mixer = Mixer(self.draws, self.facts, rng, self._draw_again if opaque else None)
         self._kept: dict[tuple[str, int | None], list[Case]] = {}
         self._kept_bytes = 0
         self._useless: set[tuple[str, int | None]] = set()
@@ -202,6 +203,9 @@ class CaseBook:
             self._kept.setdefault((case.family, weights_seed), []).append(case)
             self._kept_bytes += case.nbytes
         return case
+
+    def _draw_again(self) -> list[Array]:
+        return self.reference.draw(self.workload, self._seed())
 
     def _seed(self) -> int:
         return int(self._rng.integers(1, MAX_SEED))
