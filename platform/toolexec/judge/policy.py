@@ -33,7 +33,11 @@ LIBRARY_SYMBOL = re.compile(
     r"(cblas|mkl|dnnl|openblas|lapacke?|cublas|cudnn|cusparse|cufft|rocblas|hipblas|miopen)[_A-Z]|^[sdcz]g?emm_|^[sdcz]gemv_"
     r"|^_ZNK?[0-9]+(at|c10|torch|dnnl|onednn)[0-9N]|^_ZNK?(2at|3c10|5torch|4dnnl)"
 )
-OPENS_LIBRARIES = ("dlopen", "dlmopen", "dlsym", "dlvsym", "__libc_dlopen_mode", "__libc_dlsym")
+OPENS_LIBRARIES = (
+    "dlopen", "dlmopen", "dlsym", "dlvsym", "__libc_dlopen_mode", "__libc_dlsym", "dl_iterate_phdr", "_r_debug",
+)  # fmt: skip
+INTERPRETER = re.compile(r"_?Py[A-Z_]")
+"""Python's own functions, which are in every worker: through them any library can be had."""
 SYSTEM = re.compile(
     r"(lib(c|m|mvec|dl|rt|pthread|stdc\+\+|gcc_s|gomp|omp|iomp5|c\+\+|c\+\+abi|unwind|atomic)|ld-linux.*)\.so.*"
 )
@@ -61,7 +65,7 @@ def check_library(workload: str, symbols: Symbols) -> list[str]:
     """A shared library may need the C and C++ runtime and nothing else."""
     foreign = [name for name in symbols.needed if not SYSTEM.fullmatch(name)]
     borrowed = [name for name in symbols.undefined if LIBRARY_SYMBOL.search(name)]
-    opens = [name for name in symbols.undefined if name.partition("@")[0] in OPENS_LIBRARIES]
+    opens = [name for name in symbols.undefined if name.partition("@")[0] in OPENS_LIBRARIES or INTERPRETER.match(name)]
     if foreign or borrowed:
         raise refused(workload, f"the work is left to a library: {named([*foreign, *borrowed])}")
     if opens:
