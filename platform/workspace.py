@@ -12,7 +12,6 @@ import json
 import logging
 import os
 import secrets
-import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -387,10 +386,6 @@ class Workspace:
         if len(match) != 1:
             raise UnknownName("run", name, match or ids)
         return RunFolder(self.runs / match[0])
-
-    def disk_free_gib(self) -> float:
-        """Free space where the workspace lies, GiB."""
-        return shutil.disk_usage(self.root).free / 2**30
 
 
 def dump_yaml(data: dict[str, Any]) -> str:

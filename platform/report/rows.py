@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernelwright.records import Baseline, Depth, Evaluation, Ratio, Step
+from kernelwright.records import Baseline, Evaluation, Ratio, Step
 from kernelwright.report.figures import (
     NOTHING,
     format_interval,
@@ -178,8 +178,3 @@ def ratio_tone(ratio: Ratio) -> Tone:
     if not ratio.shown:
         return "neutral"
     return "good" if ratio.value > 1 else "bad"
-
-
-def is_claimed(row: CandidateRow) -> bool:
-    """True when the row's numbers are of the depth that may be claimed."""
-    return row.depth == Depth.CONFIRMED.value

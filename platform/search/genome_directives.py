@@ -155,10 +155,3 @@ def _finish(made: _Stage, space: GenomeSpace, settled: Settled, row: int, i: int
     if genes[PARALLEL]:
         slot = int(nest.slots[row, int((nest.trips[row] > 1).argmax())])
         made.add("parallel", slot_name(space, genes, i, slot))
-
-
-def describe_nest(nest: Nest, row: int) -> str:
-    """Region, turns and lanes of a nest, for messages and tests."""
-    turns = "x".join(str(int(t)) for t in nest.trips[row] if t > 1) or "1"
-    region = "x".join(str(int(e)) for e in nest.region[row]) or "1"
-    return f"region {region}, turns {turns}, lanes {int(nest.lanes[row])}"
