@@ -20,7 +20,7 @@ static std::vector<int64_t> table(int64_t(1) << BITS, -1);
 static void gelu(const float *x, float *y, int64_t n) {
   for (int64_t i = 0; i < n; i++) {
     const float v = x[i], inner = 1.5957691216057308f * (v + 0.044715f * v * v * v);
-    y[i] = v / (1.0f + std::exp(-inner));
+    y[i] = v / (1.0f + std::exp(std::fmin(-inner, 80.0f)));
   }
 }
 
