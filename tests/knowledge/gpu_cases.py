@@ -6,6 +6,7 @@ The first rung of a ladder takes all of them; later ones may refuse a size, in w
 from typing import Any
 
 CASES: dict[str, list[dict[str, Any]]] = {
+    "cuda-box-blur": [{"height": 3, "width": 3}, {"height": 20, "width": 70}, {"height": 37, "width": 133}],
     "cuda-copy": [{"elements": 1}, {"elements": 1000}, {"elements": 8191}],
     "cuda-depthwise-conv": [
         {"batch": 1, "channels": 1, "height": 1, "width": 1},
