@@ -14,6 +14,11 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"batch": 1, "channels": 2, "height": 5, "width": 130},
     ],
     "cuda-rms-norm-residual": [{"rows": 3, "columns": 7}, {"rows": 5, "columns": 100}, {"rows": 2, "columns": 1536}],
+    "cuda-rotary": [
+        {"batch": 1, "heads": 3, "tokens": 5, "half": 6},
+        {"batch": 2, "heads": 9, "tokens": 7, "half": 8},
+        {"batch": 1, "heads": 2, "tokens": 3, "half": 32},
+    ],
     "cuda-row-sum": [{"rows": 3, "columns": 7}, {"rows": 9, "columns": 1000}, {"rows": 2, "columns": 5000}],
     "cuda-softmax": [
         {"rows": 3, "columns": 7},
