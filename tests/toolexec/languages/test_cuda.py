@@ -237,6 +237,26 @@ def test_the_guides_own_kernel_compiles(tmp_path):
     assert built.ok, built.log
 
 
+@pytest.mark.parametrize(
+    ("name", "define", "wrong"),
+    [
+        ("rows", "", 'identifier "INFINITY" is undefined'),
+        ("norm", "INFINITY __int_as_float(0x7f800000)", "more than one instance of overloaded function"),
+        ("rnorm", "INFINITY __int_as_float(0x7f800000)", "more than one instance of overloaded function"),
+        ("rows", "INFINITY __int_as_float(0x7f800000)", ""),
+    ],
+)
+def test_the_guide_is_right_about_infinity_and_names_that_are_taken(builds, name, define, wrong):
+    guard = f"#ifndef INFINITY\n#define {define}\n#endif\n" if define else ""
+    text = f"""// launch: {name} grid(1) block(32) args(in0, out0)
+{guard}extern "C" __global__ void {name}(const float* x, float* y) {{
+  y[threadIdx.x] = fmaxf(x[threadIdx.x], -INFINITY);
+}}"""
+    built = build(cuda(text, architecture="sm_80"), builds)
+    assert built.ok is not bool(wrong) and wrong in built.log
+    assert "`INFINITY`" in CudaLanguage().guide() and "`norm`" in CudaLanguage().guide()
+
+
 @pytest.mark.parametrize("text", [gpu.SUMMED, gpu.HOST], ids=["launches", "host"])
 def test_the_file_that_is_taken_home_holds_the_sources_and_says_what_it_needs(text):
     exported = CudaLanguage().export(cuda(text), small_task(), FACTS)
