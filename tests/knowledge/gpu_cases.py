@@ -20,6 +20,7 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"batch": 1, "heads": 2, "tokens": 3, "half": 32},
     ],
     "cuda-row-sum": [{"rows": 3, "columns": 7}, {"rows": 9, "columns": 1000}, {"rows": 2, "columns": 5000}],
+    "cuda-scan": [{"elements": 1}, {"elements": 1023}, {"elements": 40000}, {"elements": 5000}],
     "cuda-softmax": [
         {"rows": 3, "columns": 7},
         {"rows": 9, "columns": 100},
