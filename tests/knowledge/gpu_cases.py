@@ -13,6 +13,11 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"batch": 2, "channels": 3, "height": 17, "width": 33},
         {"batch": 1, "channels": 2, "height": 5, "width": 130},
     ],
+    "cuda-hgemm-mma": [
+        {"rows": 33, "depth": 40, "features": 20},
+        {"rows": 128, "depth": 64, "features": 64},
+        {"rows": 128, "depth": 160, "features": 192},
+    ],
     "cuda-rms-norm-residual": [{"rows": 3, "columns": 7}, {"rows": 5, "columns": 100}, {"rows": 2, "columns": 1536}],
     "cuda-rotary": [
         {"batch": 1, "heads": 3, "tokens": 5, "half": 6},
