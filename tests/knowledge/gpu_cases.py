@@ -18,6 +18,12 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"rows": 128, "depth": 64, "features": 64},
         {"rows": 128, "depth": 160, "features": 192},
     ],
+    "cuda-int8-gemm": [
+        {"rows": 3, "depth": 5, "features": 7},
+        {"rows": 33, "depth": 36, "features": 40},
+        {"rows": 64, "depth": 192, "features": 128},
+        {"rows": 128, "depth": 64, "features": 64},
+    ],
     "cuda-rms-norm-residual": [{"rows": 3, "columns": 7}, {"rows": 5, "columns": 100}, {"rows": 2, "columns": 1536}],
     "cuda-rotary": [
         {"batch": 1, "heads": 3, "tokens": 5, "half": 6},

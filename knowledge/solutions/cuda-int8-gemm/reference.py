@@ -1,0 +1,24 @@
+"""Product of int8 matrices with int32 sums: x @ w.T."""
+
+import torch
+import torch.nn as nn
+
+rows = 512
+depth = 1024
+features = 512
+
+
+class Model(nn.Module):
+    """Exact: sums of products of int8 fit int32."""
+
+    def forward(self, x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        """x: [rows, depth], w: [features, depth] int8 -> [rows, features] int32"""
+        return (x.double() @ w.double().t()).to(torch.int32)
+
+
+def get_inputs():
+    return [torch.randint(-128, 128, s, dtype=torch.int8) for s in ((rows, depth), (features, depth))]
+
+
+def get_init_inputs():
+    return []
