@@ -32,6 +32,7 @@ CASES: dict[str, list[dict[str, Any]]] = {
     ],
     "cuda-row-sum": [{"rows": 3, "columns": 7}, {"rows": 9, "columns": 1000}, {"rows": 2, "columns": 5000}],
     "cuda-scan": [{"elements": 1}, {"elements": 1023}, {"elements": 40000}, {"elements": 5000}],
+    "cuda-sgemm": [{"m": 1, "k": 1, "n": 1}, {"m": 33, "k": 20, "n": 40}, {"m": 130, "k": 33, "n": 132}],
     "cuda-softmax": [
         {"rows": 3, "columns": 7},
         {"rows": 9, "columns": 100},
