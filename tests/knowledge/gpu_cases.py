@@ -13,6 +13,11 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"batch": 2, "channels": 3, "height": 17, "width": 33},
         {"batch": 1, "channels": 2, "height": 5, "width": 130},
     ],
+    "cuda-flash-attention": [
+        {"batch": 1, "heads": 2, "tokens": 37},
+        {"batch": 1, "heads": 1, "tokens": 128},
+        {"batch": 2, "heads": 1, "tokens": 192},
+    ],
     "cuda-hgemm-mma": [
         {"rows": 33, "depth": 40, "features": 20},
         {"rows": 128, "depth": 64, "features": 64},
