@@ -29,6 +29,11 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"rows": 64, "depth": 192, "features": 128},
         {"rows": 128, "depth": 64, "features": 64},
     ],
+    "cuda-paged-decode": [
+        {"sequences": 1, "heads": 1, "pages": 1},
+        {"sequences": 3, "heads": 2, "pages": 5},
+        {"sequences": 2, "heads": 3, "pages": 3, "page": 7},
+    ],
     "cuda-rms-norm-residual": [{"rows": 3, "columns": 7}, {"rows": 5, "columns": 100}, {"rows": 2, "columns": 1536}],
     "cuda-rotary": [
         {"batch": 1, "heads": 3, "tokens": 5, "half": 6},
