@@ -7,6 +7,11 @@ from typing import Any
 
 CASES: dict[str, list[dict[str, Any]]] = {
     "cuda-box-blur": [{"height": 3, "width": 3}, {"height": 20, "width": 70}, {"height": 37, "width": 133}],
+    "cuda-conv2d-implicit-gemm": [
+        {"batch": 1, "channels": 1, "filters": 1, "height": 1, "width": 1},
+        {"batch": 2, "channels": 3, "filters": 5, "height": 9, "width": 11},
+        {"batch": 1, "channels": 5, "filters": 66, "height": 7, "width": 10},
+    ],
     "cuda-copy": [{"elements": 1}, {"elements": 1000}, {"elements": 8191}],
     "cuda-depthwise-conv": [
         {"batch": 1, "channels": 1, "height": 1, "width": 1},
