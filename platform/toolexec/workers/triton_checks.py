@@ -1,8 +1,9 @@
 """What Triton's interpreter does not see or does wrongly, put right in this process before a candidate is imported.
 
-Owns three things: every address of a load or store lies in a tensor of the launch, or the launch ends there with
-program, line and argument; bfloat16 is computed in float32 and rounded once, where the interpreter computes with its
-bits; what is left of bfloat16 (reductions, scans) is refused. Runs in workers only.
+Owns four things: every address of a load or store lies in a tensor of the launch, or the launch ends there with
+program, line and argument; loops may end at a number of the run, which NumPy 2.4 refuses to the interpreter; bfloat16 is
+computed in float32 and rounded once, where the interpreter computes with its bits; what is left of bfloat16 (reductions,
+scans) is refused. Runs in workers only.
 """
 
 from __future__ import annotations
@@ -123,6 +124,7 @@ def switch_on(folder: Path) -> None:
     watched.program = interpreter.interpreter_builder
     interpreter._interpreter = watched
     _watch_launches(interpreter, watched)
+    _count(interpreter)
     _widen(interpreter, tl)
 
 
@@ -150,6 +152,17 @@ def _ranges(name: str, value: Any) -> list[Range]:
         return []
     storage = value.untyped_storage()
     return [Range(name, storage.data_ptr(), storage.data_ptr() + storage.nbytes())]
+
+
+def _count(interpreter: Any) -> None:
+    """Numbers of the run as bounds of ``range``: the interpreter holds them as arrays of one element."""
+    plain = interpreter._patch_lang_tensor
+
+    def patched(tensor: Any, scope: Any) -> None:
+        plain(tensor, scope)
+        scope.set_attr(tensor, "__index__", lambda value: int(value.handle.data.item()))
+
+    interpreter._patch_lang_tensor = patched
 
 
 class Bfloat:

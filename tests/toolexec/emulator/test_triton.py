@@ -129,8 +129,23 @@ def product(x, y, out, N: tl.constexpr):
     tl.store(out + r * N + c, tl.dot(tl.load(x + r * N + c), tl.load(y + r * N + c)))
 
 
+@triton.jit
+def looped(x, out, cols, BLOCK: tl.constexpr):
+    total = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, cols, BLOCK):
+        i = start + tl.arange(0, BLOCK)
+        total += tl.load(x + i, mask=i < cols, other=0.0)
+    rounds = 0
+    for _ in tl.range(tl.program_id(0), tl.cdiv(cols, BLOCK), tl.num_programs(0)):
+        rounds += 1
+    tl.store(out + tl.program_id(0), tl.sum(total, 0) + 1000 * rounds)
+
+
 def main(torch):
     torch.manual_seed(0)
+    sums = torch.empty(2)
+    looped[(2,)](torch.ones(75), sums, 75, BLOCK=16)
+    assert sums.tolist() == [3075.0, 2075.0], sums
     wide = torch.randn(1024)
     x, y = (torch.randn(1024).to(torch.bfloat16) for _ in range(2))
     made = [torch.empty_like(x) for _ in range(4)]
@@ -144,7 +159,7 @@ def main(torch):
 """
 
 
-def test_bfloat16_is_torchs(tmp_path: Path) -> None:
+def test_bfloat16_is_torchs_and_loops_end_at_numbers_of_the_run(tmp_path: Path) -> None:
     (tmp_path / "kernel.py").write_text(COMPUTED, encoding="utf-8")
     command = [sys.executable, "-c", BFLOAT, str(tmp_path / "kernel.py")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
