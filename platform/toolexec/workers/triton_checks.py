@@ -1,9 +1,9 @@
 """What Triton's interpreter does not see or does wrongly, put right in this process before a candidate is imported.
 
 Owns four things: every address of a load or store lies in a tensor of the launch, or the launch ends there with
-program, line and argument; loops may end at a number of the run, which NumPy 2.4 refuses to the interpreter; bfloat16 is
-computed in float32 and rounded once, where the interpreter computes with its bits; what is left of bfloat16 (reductions,
-scans) is refused. Runs in workers only.
+program, line and argument; loops may end at a number of the run, which NumPy 2.4 refuses to the interpreter;
+bfloat16 is computed in float32 and rounded once, where the interpreter computes with its bits; what is left of
+bfloat16 (reductions, scans) is refused. Runs in workers only.
 """
 
 from __future__ import annotations
