@@ -55,4 +55,9 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"rows": 2, "columns": 1500},
     ],
     "cuda-transpose": [{"rows": 33, "columns": 7}, {"rows": 100, "columns": 68}, {"rows": 64, "columns": 132}],
+    "triton-attention-causal": [
+        {"batch": 1, "heads": 2, "tokens": 37},
+        {"batch": 1, "heads": 1, "tokens": 64},
+        {"batch": 2, "heads": 1, "tokens": 130},
+    ],
 }
