@@ -34,8 +34,6 @@ from kernelwright.toolexec.numerics import Closeness
 from kernelwright.toolexec.precision import Array
 
 MAX_SEED = 2**31 - 1
-SINGLE_SLACK_US = 100.0
-"""A call on its own may cost this much more than a looped one (waking up, cold caches) before it is suspicious."""
 
 
 @dataclass(frozen=True)
@@ -276,13 +274,11 @@ def finish(outcome: Outcome, name: str, checker: Contestant | None, guards: Guar
         outcome.deferred_us = measured.deferred_us(name, checker.name)
         measured.samples[name] = [s and s + outcome.deferred_us for s in measured.samples[name]]
     if measured.singles and guards.single_call_agrees:
-        looped, usual = (float(np.median(measured.times(n))) for n in (name, checker.name))
-        # The quick ones of each: a busy machine makes some calls slow, carried work makes all of them slow.
-        mine, theirs = (float(np.percentile(measured.singles[n], 20)) for n in (name, checker.name))
-        extra = (mine - looped) - max(0.0, theirs - usual)
-        if extra > max(SINGLE_SLACK_US, looped):
+        extra, allowed = measured.carried_us(name, checker.name)
+        if extra > allowed:
             message = (
-                f"calls on their own take {extra:.0f} us more than looped ones ({looped:.1f} us) do, "
+                f"calls on their own take {extra:.0f} us more than looped ones "
+                f"({float(np.median(measured.times(name))):.1f} us) do, "
                 f"beside {checker.name}: work is carried from call to call"
             )
             failure = Failure(check="one call at a time", message=message, workload=outcome.workload)

@@ -39,6 +39,10 @@ CPU_SLACK = 1.1
 """Processor time that all cores together may show, as a part of their wall time."""
 CPU_SLACK_NS = 20_000
 """Processor time of one sample that is not counted."""
+SINGLE_SLACK_US = 100.0
+"""A call on its own may cost this much more than a looped one (waking up, cold caches) before it is suspicious."""
+SINGLE_TRIES = 4
+"""Suspicious single calls are taken again, so often altogether: a busy moment passes, carried work stays."""
 POISONS = (0xFF, 0xA5, 0x7F)
 """0xFF makes NaN of every float."""
 
@@ -77,6 +81,13 @@ class Measured:
     def times(self, name: str) -> list[float]:
         """The samples of one contestant."""
         return [s for s in self.samples[name] if s is not None]
+
+    def carried_us(self, name: str, checker: str) -> tuple[float, float]:
+        """How much longer single calls take than looped ones, beside what the same costs the checker; and how much of
+        that is no reason for suspicion. The quick ones of each are compared: some are slow on any busy machine."""
+        looped, usual = (float(np.median(self.times(n))) for n in (name, checker))
+        mine, theirs = (float(np.percentile(self.singles[n], 20)) for n in (name, checker))
+        return (mine - looped) - max(0.0, theirs - usual), max(SINGLE_SLACK_US, looped)
 
     def deferred_us(self, name: str, checker: str) -> float:
         """Work per call that shows only when outputs are collected: the median of what that costs ``name`` more, of
@@ -314,9 +325,18 @@ class Rounds:
 
     def _singles(self, plan: RoundPlan, measured: Measured) -> None:
         pair = [self.candidate, *([self.checker] if self.checker else [])]
-        for contestant in pair if plan.singles else []:
+        for _ in range(SINGLE_TRIES if plan.singles else 0):
+            self._single_calls(plan.singles, pair, measured)
+            if self.checker is None:
+                return
+            extra, allowed = measured.carried_us(self.candidate.name, self.checker.name)
+            if extra <= allowed:
+                return
+
+    def _single_calls(self, count: int, pair: Sequence[Contestant], measured: Measured) -> None:
+        for contestant in pair:
             measured.singles[contestant.name] = []
-        for _ in range(plan.singles):
+        for _ in range(count):
             self._stage(1)
             for contestant in [pair[i] for i in self.rng.permutation(len(pair))]:  # whoever comes first waits longer
                 present(contestant, self._staged[:1], self.guards)

@@ -12,7 +12,7 @@ from kernelwright.toolexec.inputs import InputFacts, Mixer
 from kernelwright.toolexec.judge.cases import Tally
 from kernelwright.toolexec.judge.contestant import CONTROL
 from kernelwright.toolexec.judge.rejection import Rejection
-from kernelwright.toolexec.judge.rounds import MAX_SLOTS, Measured, RoundPlan, Rounds
+from kernelwright.toolexec.judge.rounds import MAX_SLOTS, SINGLE_TRIES, Measured, RoundPlan, Rounds
 from kernelwright.toolexec.numerics import Closeness, Expected
 from kernelwright.toolexec.statistics import StopRule
 from kernelwright.toolexec.workers.kernel import LoadSpec, TensorSpec
@@ -42,6 +42,7 @@ class Scripted:
         self.wrong_after = 10**9
         self.calls = self.cpu_ns = self.collect_ns = 0
         self.cores, self.cores_used, self.stray = (0,), 1.0, set[int]()
+        self.slow_singles, self.slow_us = 0, 0.0
         self.filled_before_armed = False
         self.seen: list[bytes] = []
 
@@ -70,7 +71,9 @@ class Scripted:
         self.log.append(self.name)
         self.cpu_ns = int(len(self.armed) * self.call_us * 1000 * self.cores_used)
         self.clock.now += len(self.armed) * self.call_us * 1e-6
-        return int(len(self.armed) * self.call_us * 1000) + self.round_trip_ns
+        late_us = self.slow_us if len(self.armed) == 1 and self.slow_singles > 0 else 0.0
+        self.slow_singles -= len(self.armed) == 1
+        return int((len(self.armed) * self.call_us + late_us) * 1000) + self.round_trip_ns
 
     def collect(self, slots, *, copy: bool = True):
         factor = 2.0 if self.calls < self.wrong_after else 2.1
@@ -194,6 +197,17 @@ def test_single_calls_are_sampled_where_asked():
     measured, *_ = measure(100.0, {"eager": 200.0}, plan)
     assert measured.singles["mine"] == pytest.approx([100.0] * 5)
     assert measured.singles["eager"] == pytest.approx([200.0] * 5)
+
+
+@pytest.mark.parametrize(("slow", "carried"), [(0, False), (5, False), (12, False), (10**6, True)])
+def test_suspicious_single_calls_are_taken_again(slow, carried):
+    plan = RoundPlan(StopRule(min_rounds=3, max_rounds=3), 1000.0, 1, singles=5)
+    measured, mine, *_ = measure(100.0, {"eager": 200.0}, plan, slow_singles=slow, slow_us=600.0)
+    extra, allowed = measured.carried_us("mine", "eager")
+    assert (extra > allowed) == carried
+    batches = 1 + min(slow // 5, SINGLE_TRIES - 1)
+    assert mine.calls == measured.slots * 4 + 5 * batches  # warm-up and three rounds
+    assert len(measured.singles["mine"]) == len(measured.singles["eager"]) == 5
 
 
 def test_inputs_are_written_only_after_arming():
