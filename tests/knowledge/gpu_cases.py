@@ -60,4 +60,9 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"batch": 1, "heads": 1, "tokens": 64},
         {"batch": 2, "heads": 1, "tokens": 130},
     ],
+    "triton-rotary": [
+        {"batch": 1, "heads": 3, "tokens": 5, "half": 6},
+        {"batch": 2, "heads": 9, "tokens": 7, "half": 8},
+        {"batch": 1, "heads": 2, "tokens": 33, "half": 32},
+    ],
 }
