@@ -13,6 +13,7 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"batch": 1, "channels": 5, "filters": 66, "height": 7, "width": 10},
     ],
     "cuda-copy": [{"elements": 1}, {"elements": 1000}, {"elements": 8191}],
+    "cuda-cross-entropy": [{"rows": 3, "classes": 7}, {"rows": 5, "classes": 1000}, {"rows": 2, "classes": 8200}],
     "cuda-depthwise-conv": [
         {"batch": 1, "channels": 1, "height": 1, "width": 1},
         {"batch": 2, "channels": 3, "height": 17, "width": 33},
