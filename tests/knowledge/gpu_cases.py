@@ -66,4 +66,5 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"batch": 2, "heads": 9, "tokens": 7, "half": 8},
         {"batch": 1, "heads": 2, "tokens": 33, "half": 32},
     ],
+    "triton-softmax": [{"rows": 3, "columns": 7}, {"rows": 9, "columns": 100}, {"rows": 2, "columns": 1500}],
 }
