@@ -61,6 +61,11 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"batch": 1, "heads": 1, "tokens": 64},
         {"batch": 2, "heads": 1, "tokens": 130},
     ],
+    "triton-layer-norm-residual": [
+        {"rows": 3, "columns": 7},
+        {"rows": 9, "columns": 100},
+        {"rows": 2, "columns": 1500},
+    ],
     "triton-rotary": [
         {"batch": 1, "heads": 3, "tokens": 5, "half": 6},
         {"batch": 2, "heads": 9, "tokens": 7, "half": 8},
