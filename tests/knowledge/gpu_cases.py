@@ -66,6 +66,11 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"rows": 9, "columns": 100},
         {"rows": 2, "columns": 1500},
     ],
+    "triton-linear-gelu": [
+        {"rows": 5, "depth": 3, "features": 7},
+        {"rows": 70, "depth": 70, "features": 130},
+        {"rows": 300, "depth": 33, "features": 140},
+    ],
     "triton-matmul": [{"m": 5, "k": 3, "n": 7}, {"m": 140, "k": 70, "n": 130}, {"m": 300, "k": 33, "n": 140}],
     "triton-rotary": [
         {"batch": 1, "heads": 3, "tokens": 5, "half": 6},
