@@ -61,6 +61,7 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"batch": 1, "heads": 1, "tokens": 64},
         {"batch": 2, "heads": 1, "tokens": 130},
     ],
+    "triton-cross-entropy": [{"rows": 3, "classes": 7}, {"rows": 5, "classes": 1000}, {"rows": 2, "classes": 8200}],
     "triton-layer-norm-residual": [
         {"rows": 3, "columns": 7},
         {"rows": 9, "columns": 100},
