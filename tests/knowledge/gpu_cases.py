@@ -79,4 +79,9 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"batch": 1, "heads": 2, "tokens": 33, "half": 32},
     ],
     "triton-softmax": [{"rows": 3, "columns": 7}, {"rows": 9, "columns": 100}, {"rows": 2, "columns": 1500}],
+    "triton-split-k": [
+        {"rows": 3, "depth": 5, "features": 7},
+        {"rows": 20, "depth": 600, "features": 70},
+        {"rows": 16, "depth": 2048, "features": 64},
+    ],
 }
