@@ -42,7 +42,7 @@ class ModelNew(torch.nn.Module):
         if x.dtype != torch.float32 or x.ndim != 2 or x.shape != residual.shape or not x.is_contiguous():
             raise ValueError("refused: two contiguous float32 matrices of one shape")
         if x.shape[1] > 4096:
-            raise ValueError("refused: rows up to 4096 fit registers beside weight and bias; 2_row_in_registers.py takes longer ones")
+            raise ValueError("refused: up to 4096 columns; 2_row_in_registers.py takes longer rows")
         y = torch.empty_like(x)
         rows, cols = x.shape
         block = triton.next_power_of_2(cols)
