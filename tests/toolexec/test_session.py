@@ -54,6 +54,8 @@ def test_confirmed_times_all_baselines_in_fresh_processes(session):
     pairs = verdict.raw[verdict.workloads[0].workload]
     assert len(pairs) == verdict.speedup.processes
     assert set(pairs[1]) == {RIGHT_CPP.id, verdict.best_baseline, verdict.best_baseline + "#2"}
+    living = {worker.role for worker in session._baselines.workers()}
+    assert living == ({"torch"} if session.best_baseline == "eager" else {"kernel"})  # the others' memory is free again
 
 
 @pytest.mark.parametrize(

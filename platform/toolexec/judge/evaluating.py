@@ -99,6 +99,8 @@ class Evaluating:
                     self._measure(artifacts, against, rivals)
             finally:
                 self.clock.measure_s = time.monotonic() - start
+                if self.depth is Depth.CONFIRMED:  # only confirming needs them all, and it is rarely done twice
+                    self.place.baselines.stop_others(self.place.best_baseline)
             return self._passed()
         except Rejection as rejection:
             kept = verdict.raw_samples(self.outcomes)  # what an unstable verdict rests on can be looked at
