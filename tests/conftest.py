@@ -37,6 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Whole runs first, so that of several processes none ends minutes after the others; long proofs only on demand."""
+    items.sort(key=lambda item: item.path.parent.name != "e2e")
     if config.getoption("--full"):
         return
     skip = pytest.mark.skip(reason="a long proof: runs with --full")
