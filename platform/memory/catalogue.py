@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FORMAT = "kernelwright/catalogue/3"
+BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+WAIT_S = 60.0
+"""For another process that has the file to itself."""
 WEIGHTS = (6.0, 3.0, 1.0, 0.3, 1.0)
 """Of operators, names, body, code and concepts in BM25."""
 MOST_WORDS = 24
@@ -128,16 +132,32 @@ class Catalogue:
         self.file = file
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(file, timeout=60, isolation_level=None)
-            self._db.execute("pragma journal_mode = wal")
+            self._db = sqlite3.connect(file, timeout=WAIT_S, isolation_level=None)
+            self._write_ahead()
             self._db.execute("pragma synchronous = normal")
             self._make_tables()
             self._db.execute("insert or ignore into meta values ('format', ?), ('generation', '0')", (FORMAT,))
         except sqlite3.DatabaseError as error:
             hint = f"delete {file.parent} and run `kernelwright library reindex`"
+            if getattr(error, "sqlite_errorcode", 0) in BUSY:
+                hint = "another process has it to itself: try again when that has ended"
             raise LibraryError(f"{file}: the index cannot be opened: {error}", hint=hint) from None
         except OSError as error:
             raise LibraryError(f"{file}: {error.strerror or error}") from None
+
+    def _write_ahead(self) -> None:
+        """Go over to a write-ahead log: that needs the file alone, and SQLite's own time-out does not hold for it."""
+        deadline = time.monotonic() + WAIT_S
+        while True:
+            try:
+                self._db.execute("pragma journal_mode = wal")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode not in BUSY:
+                    raise
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(0.02)
 
     def _make_tables(self) -> None:
         """The tables; those of another version are dropped first: the files say everything again."""
