@@ -130,34 +130,37 @@ class Catalogue:
             LibraryError: it cannot be opened or made.
         """
         self.file = file
+        deadline = time.monotonic() + WAIT_S
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(file, timeout=WAIT_S, isolation_level=None)
-            self._write_ahead()
-            self._db.execute("pragma synchronous = normal")
-            self._make_tables()
-            self._db.execute("insert or ignore into meta values ('format', ?), ('generation', '0')", (FORMAT,))
+            while not self._open(last=time.monotonic() > deadline):
+                time.sleep(0.02)
         except sqlite3.DatabaseError as error:
             hint = f"delete {file.parent} and run `kernelwright library reindex`"
-            if getattr(error, "sqlite_errorcode", 0) in BUSY:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in BUSY:
                 hint = "another process has it to itself: try again when that has ended"
             raise LibraryError(f"{file}: the index cannot be opened: {error}", hint=hint) from None
         except OSError as error:
             raise LibraryError(f"{file}: {error.strerror or error}") from None
 
-    def _write_ahead(self) -> None:
-        """Go over to a write-ahead log: that needs the file alone, and SQLite's own time-out does not hold for it."""
-        deadline = time.monotonic() + WAIT_S
-        while True:
-            try:
-                self._db.execute("pragma journal_mode = wal")
-                return
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode not in BUSY:
-                    raise
-                if time.monotonic() > deadline:
-                    raise
-            time.sleep(0.02)
+    def _open(self, *, last: bool) -> bool:
+        """Connect and make what is missing; False when others have the file and this was not the last try.
+
+        SQLite's own time-out does not hold for all of it: going over to a write-ahead log, and making good what a
+        killed process left, need the file alone and give up at once where two processes want that.
+        """
+        self._db = sqlite3.connect(self.file, timeout=WAIT_S, isolation_level=None)
+        try:
+            self._db.execute("pragma journal_mode = wal")
+            self._db.execute("pragma synchronous = normal")
+            self._make_tables()
+            self._db.execute("insert or ignore into meta values ('format', ?), ('generation', '0')", (FORMAT,))
+        except sqlite3.OperationalError as error:
+            self._db.close()
+            if last or error.sqlite_errorcode & 0xFF not in BUSY:
+                raise
+            return False
+        return True
 
     def _make_tables(self) -> None:
         """The tables; those of another version are dropped first: the files say everything again."""

@@ -11,13 +11,14 @@ from kernelwright.memory import catalogue
 from kernelwright.memory.catalogue import Catalogue
 
 
-@pytest.fixture
-def held(tmp_path):
-    """A new file that another connection has to itself."""
+@pytest.fixture(params=["writing", "reading"])
+def held(tmp_path, request):
+    """A new file that another connection writes, or reads: both forbid going over to a write-ahead log."""
     file = tmp_path / "catalogue.sqlite"
     other = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
     other.execute("create table theirs (x)")
-    other.execute("begin exclusive")
+    other.execute("begin exclusive" if request.param == "writing" else "begin")
+    other.execute("select * from theirs").fetchall()
     yield file, other
     other.close()
 
