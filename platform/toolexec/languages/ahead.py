@@ -98,7 +98,7 @@ class AheadLanguage(TorchLanguage):
             if candidate.architecture != "native":
                 self._compile(written.artifact, candidate, lines, candidate.architecture, timeout_s)
             (written.artifact.parent / "done").touch()
-            _put(written.artifact.parent, private)
+            put(written.artifact.parent, private)
             return BuildResult(True, artifact, "", time.monotonic() - start)
         except (LaunchError, CubinError, SyntaxError) as error:
             return BuildResult(False, None, f"error: {error}"[:MOST], time.monotonic() - start)
@@ -160,7 +160,7 @@ class AheadLanguage(TorchLanguage):
             out = own.path / "out"
             out.mkdir()
             self._finish(work, out, len(lines), architecture, timeout_s)
-            _put(out, file.parent / architecture)
+            put(out, file.parent / architecture)
         finally:
             own.close()
 
@@ -175,12 +175,8 @@ class AheadLanguage(TorchLanguage):
                     raise CubinError(f"compiling left no {made.name}")
 
 
-def compile_lines(text: str, borders: Borders, tunables: Mapping[str, Value]) -> list[Ahead]:
-    """The ``compile`` lines of a source, bound to a workload's shapes.
-
-    Raises:
-        LaunchError: one that cannot be understood.
-    """
+def joined_lines(text: str) -> list[str]:
+    """``FUNCTION(...`` of each ``compile`` line, with the lines that continue it."""
     found: list[str] = []
     open_ = False
     for line in text.splitlines():
@@ -191,7 +187,16 @@ def compile_lines(text: str, borders: Borders, tunables: Mapping[str, Value]) ->
             found[-1] += f" {match[1].strip()}"
         else:
             open_ = False
-    return [_parsed(body, borders, tunables) for body in found]
+    return found
+
+
+def compile_lines(text: str, borders: Borders, tunables: Mapping[str, Value]) -> list[Ahead]:
+    """The ``compile`` lines of a source, bound to a workload's shapes.
+
+    Raises:
+        LaunchError: one that cannot be understood.
+    """
+    return [_parsed(body, borders, tunables) for body in joined_lines(text)]
 
 
 def _parsed(body: str, borders: Borders, tunables: Mapping[str, Value]) -> Ahead:
@@ -234,9 +239,10 @@ def trimmed(output: str, folder: str) -> str:
     return text.strip()[:1400] or "the compiler failed and said nothing"
 
 
-def _put(made: Path, target: Path) -> None:
+def put(made: Path, target: Path) -> None:
+    """Move what was made to its place; another process may have been quicker."""
     try:
         made.rename(target)
-    except OSError:  # another process was quicker
+    except OSError:
         if not target.exists():
             raise

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from kernelwright.protocols import Availability, BuildResult
 from kernelwright.records import Candidate, TaskFacts, content_hash
+from kernelwright.toolexec.languages.ahead import joined_lines, put
 from kernelwright.toolexec.languages.cubin import CubinError, read_cubin_file
 from kernelwright.toolexec.languages.gpu_compile import run_tool
 from kernelwright.toolexec.languages.gpu_language import DEFAULT_ARCHITECTURE
@@ -32,8 +33,6 @@ from kernelwright.toolexec.owned_folder import OwnedFolder
 CHILD = Path(__file__).parent / "triton_child.py"
 TIMEOUT_S = 120.0
 WARP = 32
-_LINE = re.compile(r"^\s*#\s*compile:\s*([A-Za-z_]\w*)\s*\((.*)$")
-_MORE = re.compile(r"^\s*#\s{3,}(\S.*)$")
 _TYPE = re.compile(r"\*?(?:i1|u?i(?:8|16|32|64)|i(?:8|16|32|64)|u(?:8|16|32|64)|fp(?:16|32|64)|bf16|fp8e\w+)")
 
 
@@ -87,7 +86,7 @@ class TritonLanguage(TorchLanguage):
             if candidate.architecture != "native":
                 self._compile(written.artifact, candidate, candidate.architecture, timeout_s)
             (written.artifact.parent / "done").touch()
-            _put(written.artifact.parent, private)
+            put(written.artifact.parent, private)
             return BuildResult(True, artifact, "", time.monotonic() - start)
         except (LaunchError, CubinError) as error:
             return BuildResult(False, None, f"error: {error}"[:1480], time.monotonic() - start)
@@ -149,7 +148,7 @@ class TritonLanguage(TorchLanguage):
                 if (work / name).is_symlink() or not (work / name).is_file():  # the child ran a stranger's code
                     raise CubinError(f"compiling left no {name}")
                 (work / name).rename(out / name)
-            _put(out, file.parent / architecture)
+            put(out, file.parent / architecture)
         finally:
             own.close()
 
@@ -160,17 +159,7 @@ def compile_lines(text: str, tunables: Mapping[str, Value]) -> list[Compile]:
     Raises:
         LaunchError: one that cannot be understood.
     """
-    found: list[str] = []
-    open_ = False
-    for line in text.splitlines():
-        if match := _LINE.match(line):
-            found.append(f"{match[1]}({match[2].strip()}")
-            open_ = True
-        elif open_ and (match := _MORE.match(line)):
-            found[-1] += f" {match[1].strip()}"
-        else:
-            open_ = False
-    return [_parsed(body, tunables) for body in found]
+    return [_parsed(body, tunables) for body in joined_lines(text)]
 
 
 def _parsed(body: str, tunables: Mapping[str, Value]) -> Compile:
@@ -262,11 +251,3 @@ def _trimmed(output: str, folder: str) -> str:
     at = output.rfind("kernelwright-error: ")
     text = output[at + 20 :] if at >= 0 else output.strip()[-1000:]
     return text.strip()[:1400] or "Triton did not compile it and said nothing"
-
-
-def _put(made: Path, target: Path) -> None:
-    try:
-        made.rename(target)
-    except OSError:  # another process was quicker
-        if not target.exists():
-            raise
