@@ -208,7 +208,7 @@ def measured_text(evaluation: Evaluation | None) -> str:
     if evaluation is None:
         return "not judged"
     if not evaluation.passed:
-        return f"{evaluation.status}: {evaluation.failure.message if evaluation.failure else ''}"
+        return f"{evaluation.status}: {_message(evaluation.failure.message) if evaluation.failure else ''}"
     parts = []
     if evaluation.speedup is not None:
         s = evaluation.speedup
@@ -328,13 +328,19 @@ def exemplar_text(solution: Solution) -> str:
     return f"From the library, {solution.title} ({solution.licence}).\n" + candidate_text(solution.rungs[-1].candidate)
 
 
+def _message(text: str) -> str:
+    """A verdict's message; it may quote the candidate, so that one of several lines is shown as a log is."""
+    text = text.strip()
+    return "\n" + quoted_log(text) if "\n" in text else text
+
+
 def failure_text(evaluation: Evaluation) -> str:
     """The judge's verdict on a failed candidate, with the exact check and the quoted log."""
     failure = evaluation.failure
     lines = [f"Status: {evaluation.status}"]
     if failure is None:
         return lines[0]
-    lines += [f"Check: {failure.check}", f"Message: {failure.message}"]
+    lines += [f"Check: {failure.check}", f"Message: {_message(failure.message)}"]
     lines += [f"Workload: {failure.workload}"] if failure.workload else []
     lines += [f"Inputs of family: {failure.family}"] if failure.family else []
     if failure.index:

@@ -45,7 +45,8 @@ def summary(solution: Solution) -> dict[str, Any]:
 
 def list_text(solutions: Sequence[Solution], problems: Sequence[Problem], *, columns: int | None = None) -> str:
     """A line an entry."""
-    table = grid("id", "family", "language", "state", "shelf", "rungs", "speed-up", right=("rungs", "speed-up"))
+    headings = ("id", "family", "language", "state", "shelf", "rungs", "speed-up")
+    table = grid(*headings, right=headings[-2:], flexible=("id",))
     for s in solutions:
         told = (s.id, s.family, s.language.value, s.review.state.value, s.origin, str(len(s.rungs)), _factor(s))
         table.add_row(*(words(t) for t in told))

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from kernelwright.cli.output import JsonOption, WorkspaceOption, print_json, say
+from kernelwright.errors import ConfigError
 
 app = typer.Typer(help="Look at runs: what was tried, what it bought, where time went.", no_args_is_help=True)
 
@@ -66,6 +67,8 @@ def note(
     from kernelwright.agents.steering import add_note
     from kernelwright.workspace import Workspace
 
+    if not text.strip():
+        raise ConfigError("a note needs words")
     folder = Workspace.open(workspace).run(run)
     add_note(folder, text)
     if json_:

@@ -264,10 +264,11 @@ def tasks_text(rows: Sequence[Any], *, columns: int | None = None) -> str:
     """All tasks, one a line; rows have ``name``, ``path`` and ``shelf``."""
     if not rows:
         return "no tasks found"
-    table = grid("task", "shelf", "path", flexible=("path",))
+    shown = any(row.shelf != "shipped" for row in rows)  # where pip put the shipped ones helps nobody
+    table = grid("task", "shelf", *(("path",) if shown else ()), flexible=("path",))
     for row in rows:
-        path = "" if row.shelf == "shipped" else str(row.path)  # where pip put it helps nobody
-        table.add_row(words(row.name), words(row.shelf, "dim"), words(path, "dim"))
+        path = () if not shown else ("",) if row.shelf == "shipped" else (str(row.path),)
+        table.add_row(words(row.name), *(words(told, "dim") for told in (row.shelf, *path)))
     return as_text([table], columns=columns)
 
 

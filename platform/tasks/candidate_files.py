@@ -150,7 +150,7 @@ def _recorded(record: Path) -> Candidate:
 
 def _with_files_of(told: Candidate, folder: Path) -> Candidate:
     """A run's ``best/sources``, maybe edited since: its files, with the flags and tuned values that stand beside it."""
-    files = [p for p in sorted(folder.iterdir()) if p.is_file() and not p.name.startswith(".")]
+    files = _files_of(folder)
     if told.entry_file not in [p.name for p in files]:
         raise CandidateError(f"{folder} holds no {told.entry_file}, which {folder.parent / RECORD} names as its entry")
     try:
@@ -160,13 +160,27 @@ def _with_files_of(told: Candidate, folder: Path) -> Candidate:
     return told.model_copy(update={"files": sources})
 
 
+def _files_of(folder: Path) -> list[Path]:
+    """The folder's visible files by name.
+
+    Raises:
+        CandidateError: one is a link that leads out of the folder: what a stranger's folder names is not a source.
+    """
+    files = sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
+    home = folder.resolve()
+    for path in files:
+        if path.is_symlink() and not path.resolve().is_relative_to(home):
+            raise CandidateError(f"{path} is a link out of its folder; put the file itself there")
+    return files
+
+
 def _from_folder(folder: Path) -> Candidate:
     record = folder / RECORD
     if record.exists():
         return _recorded(record)
     if folder.name == "sources" and (folder.parent / RECORD).exists():
         return _with_files_of(_recorded(folder.parent / RECORD), folder)
-    files = sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
+    files = _files_of(folder)
     names = [p.name for p in files]
     if "schedule.json" in names and "algorithm.json" in names:
         sources = tuple(

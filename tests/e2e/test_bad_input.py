@@ -60,6 +60,10 @@ def test_bad_options(tmp_path, workspace_folder, args, words):
     refused(kernelwright("optimize", small_task(tmp_path), *args, workspace=workspace_folder), *words)
 
 
+def test_an_empty_note_is_refused(workspace_folder):
+    refused(kernelwright("runs", "note", "last", "  ", workspace=workspace_folder), "a note needs words")
+
+
 def test_errors_are_json_on_demand(tmp_path, workspace_folder):
     said = kernelwright("optimize", small_task(tmp_path), "--language", "x", "--json", workspace=workspace_folder)
     assert (said.code, said.json["code"]) == (2, "unknown-name")

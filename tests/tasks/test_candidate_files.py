@@ -42,3 +42,16 @@ def test_without_its_entry_it_is_refused(best):
     (best / "sources" / "schedule.json").unlink()
     with pytest.raises(CandidateError, match=r"holds no schedule\.json"):
         load_candidate(best / "sources")
+
+
+def test_a_link_out_of_the_folder_is_refused(tmp_path):
+    outside, folder = tmp_path / "secret.h", tmp_path / "kernel"
+    (folder / "parts").mkdir(parents=True)
+    outside.write_text("// not a source of this candidate\n")
+    (folder / "kernel.cpp").write_text('extern "C" int kw_run();\n')
+    (folder / "parts" / "tile.h").write_text("// a tile\n")
+    (folder / "tile.h").symlink_to("parts/tile.h")
+    assert {f.path for f in load_candidate(folder).files} == {"kernel.cpp", "tile.h"}
+    (folder / "secret.h").symlink_to(outside)
+    with pytest.raises(CandidateError, match=r"secret\.h is a link out of its folder"):
+        load_candidate(folder)

@@ -19,7 +19,6 @@ from kernelwright.toolexec.languages.occupancy import Occupancy, multiprocessor,
 from kernelwright.toolexec.languages.sass import Code, disassemble
 
 LOW_OCCUPANCY = 0.25
-NARROW_SHARE = 0.5
 
 
 @runtime_checkable
