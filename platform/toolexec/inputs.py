@@ -41,6 +41,8 @@ GRAINS: dict[str, tuple[Any, int]] = {
 }
 """dtype -> its bits as integers, and how many of the last bits are cleared at random in fresh content: less than one
 part in 64 (one in 32 of bfloat16). Zeros stay zeros, signs and magnitudes stay what they were."""
+LEAST_SPAN = 128
+"""Values of an integer's domain from which it counts as wide: fewer are labels or flags, whose shares may matter."""
 GRAIN_RUN = 1 << 15
 """Elements that get their grain from one place of a pool twice as long."""
 
@@ -233,8 +235,9 @@ def with_non_finite(
 class Mixer:
     """Fresh content for timed calls: new bytes each time from a few draws, at the price of a copy.
 
-    Free inputs are rolled along the flat order and a few elements exchanged, and floats get a grain, so that no result
-    of an earlier call can be found again by its content; of inputs by rows whole rows are exchanged between draws,
+    Free inputs are rolled along the flat order and a few elements exchanged, floats get a grain, and integers are
+    turned round in their domain, so that no result of an earlier call can be found again by its content; of inputs by
+    rows whole rows are exchanged between draws,
     jointly for inputs with the same number of rows; opaque inputs are one of the draws.
 
     Args:
@@ -270,6 +273,8 @@ class Mixer:
                 self._roll(source, self._draws[other][i], target)
                 if fact.dtype in GRAINS and has_zero(fact.domain):
                     self._grain(target, fact.dtype)
+                elif fact.dtype not in GRAINS:
+                    self._turn(target, fact.domain)
                 continue
             target[...] = drawn[i]
             if self._draw is None and fact.domain.structure == "rows" and source.ndim and other != base:
@@ -297,6 +302,21 @@ class Mixer:
             part = flat[start : start + GRAIN_RUN]
             at = int(self._rng.integers(pool.size - part.size + 1))
             np.bitwise_and(part, pool[at : at + part.size], out=part)
+
+    def _turn(self, target: Array, domain: Domain) -> None:
+        """Add one random number to all integers, and lead back in at the low end whatever leaves a wide domain."""
+        limits = np.iinfo(target.dtype)
+        low = limits.min if domain.low is None else max(int(domain.low), limits.min)
+        high = limits.max if domain.high is None else min(int(domain.high), limits.max)
+        span = high - low + 1
+        known = limits.bits == 8 or (domain.low is not None and domain.high is not None)
+        if not known or span < LEAST_SPAN:
+            return
+        by = int(self._rng.integers(0, span - 1, dtype=np.uint64, endpoint=True))
+        beyond = target > high - by
+        target += np.array(by, np.uint64).astype(target.dtype)  # wraps as the integers of a machine do
+        if span < 1 << limits.bits:
+            target[beyond] -= np.array(span, np.uint64).astype(target.dtype)
 
 
 def has_zero(domain: Domain) -> bool:

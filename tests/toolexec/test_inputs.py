@@ -109,6 +109,39 @@ class TestMixer:
         runs = {first[i : i + 16].tobytes() for i in range(299_984)}
         assert sum(second[i : i + 16].tobytes() in runs for i in range(0, 299_984, 16)) < 20
 
+    @pytest.mark.parametrize(
+        ("dtype", "domain"),
+        [
+            ("uint8", Domain()),
+            ("uint8", Domain(low=10, high=200)),
+            ("int8", Domain()),
+            ("int32", Domain(low=-(2.0**31), high=2.0**31 - 1)),
+            ("int64", Domain(low=-500, high=1000)),
+            ("int64", Domain(low=-(2.0**63), high=2.0**63)),
+        ],
+    )
+    def test_no_run_of_integers_comes_again(self, dtype, domain):
+        rng, limits = np.random.default_rng(5), np.iinfo(dtype)
+        low, high = int(domain.low or limits.min), min(int(domain.high or limits.max), limits.max)
+        draw = [rng.integers(low, high, size=50_000, endpoint=True).astype(dtype)]
+        mixer = Mixer([draw], [InputFacts("x", dtype, (50_000,), domain)], rng)
+        first, second = np.empty(50_000, dtype), np.empty(50_000, dtype)
+        mixer.fill([first])
+        mixer.fill([second])
+        for made in (first, second):
+            assert int(made.min()) >= low and int(made.max()) <= high
+            assert len(np.unique(made)) >= 0.9 * len(np.unique(draw[0]))  # turned round, none lost
+        runs = {first[i : i + 16].tobytes() for i in range(49_984)}
+        assert sum(second[i : i + 16].tobytes() in runs for i in range(0, 49_984, 16)) < 20
+
+    def test_labels_and_integers_without_a_domain_keep_their_values(self):
+        rng = np.random.default_rng(6)
+        for dtype, domain in (("int64", Domain(low=0, high=9)), ("int32", Domain())):
+            draw = [rng.integers(0, 10, size=1000).astype(dtype)]
+            out = np.empty(1000, dtype)
+            Mixer([draw], [InputFacts("x", dtype, (1000,), domain)], rng).fill([out])
+            assert set(out.tolist()) <= set(draw[0].tolist())
+
     def test_content_stays_in_a_domain_without_zero(self):
         rng = np.random.default_rng(3)
         draw = [rng.uniform(1.0, 2.0, 1000).astype(np.float32)]

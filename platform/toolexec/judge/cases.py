@@ -94,8 +94,9 @@ class CaseBook:
         count = int(np.clip(DRAWS_BYTES // max(size, 1), 2, 4))
         self.draws = [first, *(reference.draw(workload, self._seed()) for _ in range(count - 1))]
         self.facts = input_facts(task, reference, workload, self.draws)
-        opaque = any(f.domain.structure == "opaque" for f in self.facts)
-        self.mixer = Mixer(self.draws, self.facts, rng, self._draw_again if opaque else None)
+        kinds = {f.domain.structure for f in self.facts}
+        again = "opaque" in kinds or "free" not in kinds  # where a free input is new, exchanged rows of others will do
+        self.mixer = Mixer(self.draws, self.facts, rng, self._draw_again if again else None)
         self._kept: dict[tuple[str, int | None], list[Case]] = {}
         self._kept_bytes = 0
         self._useless: set[tuple[str, int | None]] = set()
