@@ -24,7 +24,7 @@ def with_lines(report: str, library: Path, own_files: Collection[str], *, timeou
     Args:
         report: what the runtime said.
         library: the shared library it ran in.
-        own_files: names of the candidate's files; of inlined calls the innermost in one of them counts.
+        own_files: names of the candidate's files; of the calls that led there the innermost in one of them counts.
         timeout_s: wall time.
     """
     counters = list(dict.fromkeys(_COUNTER.findall(report)))
@@ -42,9 +42,8 @@ def _frames(library: Path, counters: list[str], own_files: Collection[str], time
         work.mkdir()
         shutil.copyfile(library, work / "kernel.so")
         for counter in counters[:4]:
-            done = run_compiler(
-                ["addr2line", "-i", "-e", "kernel.so", f"0x{counter}"], folder=work, timeout_s=timeout_s
-            )
+            calls = [f"0x{each}" for each in counter.split(",")]
+            done = run_compiler(["addr2line", "-i", "-e", "kernel.so", *calls], folder=work, timeout_s=timeout_s)
             frames = [f"{m[1]}:{m[2]}" for line in done.log.splitlines() if (m := _FRAME.search(line))]
             mine = [f for f in frames if f.partition(":")[0] in own_files]
             places[counter] = (mine or frames or ["?"])[0]
