@@ -1,7 +1,8 @@
 """Classic image pipelines as hand-written algorithms, with what they compute in numpy: data for the schedule benchmark.
 
-Each is ``make(width, height) -> Pipeline`` over one input whose border is large enough, so that no stage clamps. So
-far: blur, blur + bright + lookup, unsharp, Harris, Sobel with suppression, max filter.
+Each is ``make(width, height) -> Pipeline`` over one input whose border is large enough, so that no stage clamps. Here:
+blur, blur + bright + lookup, unsharp, Harris, Sobel with suppression, max filter, and the table of all ten. The others
+(local Laplacian, bilateral grid, interpolate, camera pipe) are in `image_pyramids.py` and `image_camera.py`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,12 @@ from typing import Any
 import numpy as np
 
 from kernelwright.records.pipeline import Func, LoopDim, Pipeline, PipelineBuffer
+
+if __package__:  # imported by a test
+    from benchmarks import image_camera, image_pyramids
+else:  # beside a script
+    import image_camera
+    import image_pyramids
 
 Expr = Any
 FLOAT = "float32"
@@ -144,12 +151,25 @@ PIPELINES: dict[str, Callable[[int, int], Pipeline]] = {
     "harris": harris,
     "sobel_suppressed": sobel_suppressed,
     "max_filter": max_filter,
+    "local_laplacian": image_pyramids.local_laplacian,
+    "bilateral_grid": image_pyramids.bilateral_grid,
+    "interpolate": image_pyramids.interpolate,
+    "camera_pipe": image_camera.camera_pipe,
 }
 """Name -> maker."""
+LARGER: dict[str, Callable[[np.ndarray, int, int], np.ndarray]] = {
+    "local_laplacian": image_pyramids.local_laplacian_in_numpy,
+    "bilateral_grid": image_pyramids.bilateral_grid_in_numpy,
+    "interpolate": image_pyramids.interpolate_in_numpy,
+    "camera_pipe": image_camera.camera_pipe_in_numpy,
+}
+"""Name -> numpy's answer, of those that are not written out below."""
 
 
 def in_numpy(name: str, image: np.ndarray, table: np.ndarray, width: int, height: int) -> np.ndarray:
     """The same result, written without stages."""
+    if name in LARGER:
+        return LARGER[name](image.astype(np.float64), width, height)
     a = image.astype(np.float64)
 
     def cut(source: np.ndarray, dx: int, dy: int, wider: int = 0, higher: int = 0) -> np.ndarray:
