@@ -56,6 +56,33 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"rows": 2, "columns": 1500},
     ],
     "cuda-transpose": [{"rows": 33, "columns": 7}, {"rows": 100, "columns": 68}, {"rows": 64, "columns": 132}],
+    "cute-box-blur": [{"height": 3, "width": 3}, {"height": 20, "width": 70}, {"height": 37, "width": 133}],
+    "cute-copy": [{"elements": 1}, {"elements": 1000}, {"elements": 8188}, {"elements": 4096}],
+    "cute-cross-entropy": [{"rows": 3, "classes": 7}, {"rows": 5, "classes": 1000}, {"rows": 2, "classes": 8200}],
+    "cute-layer-norm": [
+        {"rows": 3, "columns": 7},
+        {"rows": 9, "columns": 100},
+        {"rows": 3, "columns": 1024},
+        {"rows": 2, "columns": 1500},
+    ],
+    "cute-linear-relu-f16": [
+        {"rows": 33, "depth": 40, "features": 20},
+        {"rows": 128, "depth": 64, "features": 128},
+        {"rows": 128, "depth": 160, "features": 256},
+    ],
+    "cute-rms-norm-residual": [{"rows": 3, "columns": 7}, {"rows": 5, "columns": 100}, {"rows": 2, "columns": 1536}],
+    "cute-rotary": [
+        {"batch": 1, "heads": 3, "tokens": 5, "half": 6},
+        {"batch": 2, "heads": 9, "tokens": 7, "half": 8},
+        {"batch": 1, "heads": 2, "tokens": 3, "half": 32},
+    ],
+    "cute-row-sum": [{"rows": 3, "columns": 7}, {"rows": 9, "columns": 1000}, {"rows": 2, "columns": 5000}],
+    "cute-sgemm": [{"m": 1, "k": 1, "n": 1}, {"m": 33, "k": 20, "n": 40}, {"m": 130, "k": 33, "n": 132}],
+    "cute-split-k": [
+        {"rows": 3, "depth": 5, "features": 7},
+        {"rows": 20, "depth": 600, "features": 70},
+        {"rows": 64, "depth": 2048, "features": 64},
+    ],
     "triton-attention-causal": [
         {"batch": 1, "heads": 2, "tokens": 37},
         {"batch": 1, "heads": 1, "tokens": 64},

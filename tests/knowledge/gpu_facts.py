@@ -26,8 +26,8 @@ from kernelwright.toolexec.languages.static_facts import Static
 
 FORMAT = "kernelwright/gpu-facts/1"
 FACTS_FILE = "facts.yaml"
-ARCHITECTURES = {"cuda": ("sm_80", "sm_90a"), "triton": ("sm_80", "sm_90a"), "cute": ("sm_80",),
-                 "tk": ("sm_90a",)}  # fmt: skip
+ARCHITECTURES = {"cuda": ("sm_80", "sm_90a"), "triton": ("sm_80", "sm_90a"),
+                 "cute": ("sm_80", "sm_90a"), "tk": ("sm_90a",)}  # fmt: skip
 OWN = ("kernel", "architecture")
 
 

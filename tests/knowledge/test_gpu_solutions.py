@@ -43,7 +43,8 @@ CLAIMS = {
         "specialised": ("HGMMA", "UTMALDG", "UTMASTG"),
     },
 }  # fmt: skip
-GPU_SOLUTIONS = sorted(p.name for kind in ("cute-*", "tk-*") for p in SOLUTIONS.glob(kind))
+GPU_SOLUTIONS = sorted(CLAIMS)
+"""Those that came before the exemplars; test_gpu_exemplars.py holds the others, which have a reference.py."""
 RUNGS = [
     pytest.param(solution, rung["name"], rung["entry_file"], id=f"{solution}-{rung['name']}")
     for solution in GPU_SOLUTIONS
@@ -100,6 +101,12 @@ def test_a_source_starts_with_its_compile_line_and_checks_its_launch(solution: s
     run = text[text.index("KW_EXPORT int kw_run") :]
     assert run.count("NEEDS(") >= 3 and ".dtype ==" in run, "dtype, shape and alignment are checked before a launch"
     assert "// launch: " in text and "return launched();" in text
+
+
+def test_every_solution_is_held_by_a_test() -> None:
+    for kind in ("cute-*", "tk-*"):
+        for folder in SOLUTIONS.glob(kind):
+            assert folder.name in CLAIMS or (folder / "reference.py").exists(), folder.name
 
 
 def test_the_word_on_refusals_is_the_same_everywhere() -> None:

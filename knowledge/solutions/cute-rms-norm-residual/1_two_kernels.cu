@@ -1,0 +1,34 @@
+// nvcc -std=c++17 -O3 -arch=sm_80 --expt-relaxed-constexpr -I$CUTLASS/include -cubin 1_two_kernels.cu -o k.cubin
+// run: kernelwright evaluate reference.py 1_two_kernels.cu --device emulated --set rows=3 --set columns=100
+// y = rms_norm(x + residual) * weight along rows, float32, any shape: as eager torch would, a kernel for the sum, which is
+// written to memory, and a kernel for the norm, which reads it twice.
+// shows: LDG.E STG.E MUFU.RSQ SHFL.BFLY
+// language: cute
+// axes: R = in0[0], C = in0[1]
+// require: R * C < 2147483392
+// scratch: h = float32[R * C]
+// launch: add grid(cdiv(R * C, 256)) block(256) args(in0, in1, h, R * C)
+// launch: rms_norm grid(R) block(256) args(h, param0, out0, R, C)
+#include <cute/tensor_impl.hpp>  // tensors and layouts, no atoms
+using namespace cute;
+
+extern "C" __global__ __launch_bounds__(256) void add(const float* x, const float* r, float* h, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) h[i] = x[i] + r[i];
+}
+
+extern "C" __global__ __launch_bounds__(256) void rms_norm(const float* h, const float* weight, float* y, int rows, int cols) {
+  __shared__ float words[8];
+  auto whole = make_layout(make_shape(rows, cols), make_stride(cols, _1{}));
+  Tensor in = make_tensor(make_gmem_ptr(h), whole)(int(blockIdx.x), _);
+  Tensor out = make_tensor(make_gmem_ptr(y), whole)(int(blockIdx.x), _);
+  float sum = 0;
+  for (int c = threadIdx.x; c < cols; c += 256) sum += in(c) * in(c);
+  for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
+  if (threadIdx.x % 32 == 0) words[threadIdx.x / 32] = sum;
+  __syncthreads();
+  sum = words[threadIdx.x % 8];
+  for (int d = 4; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
+  const float scale = rsqrtf(sum / cols + 1e-6f);
+  for (int c = threadIdx.x; c < cols; c += 256) out(c) = in(c) * scale * weight[c];
+}
