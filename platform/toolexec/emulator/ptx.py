@@ -239,6 +239,15 @@ def _barrier(b: _Block, _: re.Match[str], a: list[str]) -> str:
     return f"kwemu_barrier({values[0]}, {threads}, 0, kwemu::BARRIER_ONLY, __LINE__, __FILE__);"
 
 
+def _barrier_reduction(b: _Block, m: re.Match[str], a: list[str]) -> str:
+    """bar.red.popc.u32 count, barrier, threads, predicate."""
+    kind = {"popc": "BARRIER_COUNT", "and": "BARRIER_AND", "or": "BARRIER_OR"}[m[1]]
+    asked = f"!({b.value(a[-1][1:])})" if a[-1].startswith("!") else b.value(a[-1])
+    threads = b.value(a[2]) if len(a) > 3 else "0"
+    told = f"{b.value(a[1])}, {threads}, bool({asked}), kwemu::{kind}"
+    return f"{b.value(a[0])} = kwemu_barrier({told}, __LINE__, __FILE__);"
+
+
 Maker = Callable[[_Block, "re.Match[str]", "list[str]"], str]
 TABLE: tuple[tuple[str, Maker], ...] = (
     (r"cp\.async\.c[ag]\.shared(?:::cta)?\.global(?:\.L2::(?:128B|256B|64B|cache_hint))?", _copy),
@@ -247,9 +256,10 @@ TABLE: tuple[tuple[str, Maker], ...] = (
     (r"cp\.async\.wait_all", lambda b, m, a: "kwemu_copy_wait(-1);"),
     (r"ldmatrix\.sync\.aligned(?:\.m8n8)?\.x([124])(\.trans)?(?:\.m8n8)?\.shared(?:::cta)?\.b16", _ldmatrix),
     (r"mma\.sync\.aligned\.m16n8k(\d+)\.row\.col(?:\.satfinite)?\.(\w+)\.(\w+)\.(\w+)\.(\w+)", _mma),
-    (r"(?:bar|barrier)\.sync(?:\.aligned)?", _barrier),
+    (r"(?:bar|barrier)(?:\.cta)?\.sync(?:\.aligned)?", _barrier),
+    (r"(?:bar|barrier)(?:\.cta)?\.red\.(popc|and|or)(?:\.aligned)?\.(?:u32|pred)", _barrier_reduction),
     (
-        r"(?:bar|barrier)\.arrive(?:\.aligned)?",
+        r"(?:bar|barrier)(?:\.cta)?\.arrive(?:\.aligned)?",
         lambda b, m, a: f"kwemu_barrier_arrive({b.value(a[0])}, {b.value(a[1])}, __LINE__, __FILE__);",
     ),
     (
@@ -269,7 +279,7 @@ TABLE: tuple[tuple[str, Maker], ...] = (
      lambda b, m, a: f"{b.value(a[0])} = {UNARY[m[1]]}({b.value(a[1])});"),
     (r"ld\.(global|shared)(?:::cta)?(?:\.(?:nc|ca|cg|cs|lu|volatile))*(?:\.L[12]::\w+)*(?:\.v[24])?\.(\w+)", _load),
     (r"st\.(global|shared)(?:::cta)?(?:\.(?:wb|cg|cs|wt|volatile))*(?:\.v[24])?\.(\w+)", _store),
-    (r"(?:membar|fence)\.\S+", lambda b, m, a: "kwemu_fence(1);"),
+    (r"(?:membar|fence)\.(\S+)", lambda b, m, a: f"kwemu_fence({int(not m[1].endswith('cta'))});"),
     (r"(add|sub|mul\.lo|mul|and|or|xor)(?:\.rn)?\.\w+", lambda b, m, a: (
         f"{b.value(a[0])} = {b.value(a[1])} {OPERATORS[m[1]]} {b.value(a[2])};")),
     (r"fma\.rn(?:\.ftz)?\.f32", lambda b, m, a: f"{b.value(a[0])} = fmaf({', '.join(map(b.value, a[1:]))});"),

@@ -16,6 +16,7 @@ TYPES = {
 _TYPE = "(b16|u16|s16|b32|u32|s32|f32|b64|u64|s64|f64)"
 _SCOPE = r"(?:\.(?:cta|cluster|gpu|sys))?"
 _SPACE = r"(\.global|\.shared(?:::cta)?)?"
+SMALL_TYPES = {"f16": "__half", "f16x2": "__half2", "bf16": "__nv_bfloat16", "bf16x2": "__nv_bfloat162"}
 UPDATES = {
     "add": "kwemu_o + kwemu_v", "min": "kwemu_o < kwemu_v ? kwemu_o : kwemu_v", "exch": "kwemu_v",
     "max": "kwemu_o < kwemu_v ? kwemu_v : kwemu_o", "and": "kwemu_o & kwemu_v", "or": "kwemu_o | kwemu_v",
@@ -51,15 +52,23 @@ def _assigned(b: Block, target: str, kind: str, text: str) -> str:
     return f"{kind} kwemu_t = {text}; kwemu::ptx::put({b.value(target)}, kwemu_t);"
 
 
+def _order(name: str) -> str:
+    """What kwemu_atomic is told: of the block's scope, and whether it releases."""
+    words = name.split(".")
+    near, releases = "cta" in words, "release" in words or "acq_rel" in words
+    return " | ".join(["0", *(["kwemu::NEAR"] if near else []), *(["kwemu::RELEASES"] if releases else [])])
+
+
 def _ordered_load(b: Block, m: Match, a: list[str]) -> str:
     kind, shared = TYPES[m[3]], "shared" in (m[2] or "")
-    return _assigned(b, a[0], kind, f"kwemu::ptx::load_ordered<{kind}>({b.address(a[1], shared=shared)})")
+    where = b.address(a[1], shared=shared)
+    return _assigned(b, a[0], kind, f"kwemu::ptx::load_ordered<{kind}>({where}, {_order(m[0])})")
 
 
 def _ordered_store(b: Block, m: Match, a: list[str]) -> str:
     kind, shared = TYPES[m[3]], "shared" in (m[2] or "")
     where, value = b.address(a[0], shared=shared), b.value(a[1])
-    return f"kwemu::ptx::store_ordered({where}, kwemu::ptx::as<{kind}>({value}), {int(m[1] == 'release')});"
+    return f"kwemu::ptx::store_ordered({where}, kwemu::ptx::as<{kind}>({value}), {_order(m[0])});"
 
 
 def _update(b: Block, m: Match, a: list[str]) -> str:
@@ -67,14 +76,33 @@ def _update(b: Block, m: Match, a: list[str]) -> str:
     kind, shared = TYPES[m[5]], "shared" in (m[3] or "")
     returns = m[1] == "atom"
     where, operands = b.address(a[int(returns)], shared=shared), [b.value(v) for v in a[int(returns) + 1 :]]
-    fenced = int(m[2] in ("release", "acq_rel"))
     values = [f"kwemu::ptx::as<{kind}>({v})" for v in operands]
     if m[4] == "cas":
         new = f"kwemu_o == {values[0]} ? {values[1]} : kwemu_o"
     else:
         new = UPDATES[m[4]].replace("kwemu_v", values[0])
-    made = f"kwemu::ptx::update<{kind}>({where}, {fenced}, [&]({kind} kwemu_o) {{ return {kind}({new}); }})"
+    made = f"kwemu::ptx::update<{kind}>({where}, {_order(m[0])}, [&]({kind} kwemu_o) {{ return {kind}({new}); }})"
     return _assigned(b, a[0], kind, made) if returns else f"{made};"
+
+
+def _small_sum(b: Block, m: Match, a: list[str]) -> str:
+    """atom.add of halves, bfloat16 and their pairs."""
+    kind = SMALL_TYPES[m[4]]
+    returns, bits = m[1] == "atom", f"uint{32 if m[4].endswith('x2') else 16}_t"
+    where = b.address(a[int(returns)], shared="shared" in (m[3] or ""))
+    added = f"__builtin_bit_cast({kind}, {bits}({b.value(a[int(returns) + 1])}))"
+    made = f"kwemu::ptx::update<{kind}>({where}, {_order(m[0])}, [&]({kind} kwemu_o) {{ return kwemu_o + {added}; }})"
+    return _assigned(b, a[0], bits, f"__builtin_bit_cast({bits}, {made})") if returns else f"{made};"
+
+
+def _vector_sum(b: Block, m: Match, a: list[str]) -> str:
+    """red.add.v4.f32: each float is added by itself."""
+    where = b.address(a[0], shared=False)
+    return " ".join(
+        f"kwemu::ptx::update<float>({where} + {4 * i}, {_order(m[0])}, "
+        f"[&](float kwemu_o) {{ return kwemu_o + kwemu::ptx::as<float>({value}); }});"
+        for i, value in enumerate(b.vector(a[1]))
+    )
 
 
 def _extract(b: Block, m: Match, a: list[str]) -> str:
@@ -139,6 +167,11 @@ SCALARS: tuple[tuple[str, Maker], ...] = (
         rf"\.(add|min|max|exch|cas|and|or|xor|inc|dec)\.{_TYPE}",
         _update,
     ),
+    (
+        rf"(atom|red)(?:\.(relaxed|acquire|release|acq_rel))?{_SCOPE}{_SPACE}\.add(?:\.noftz)?\.(f16|f16x2|bf16|bf16x2)",
+        _small_sum,
+    ),
+    (rf"red(?:\.(relaxed|release))?{_SCOPE}(?:\.global)?\.add\.v[24]\.f32", _vector_sum),
     (r"lop3\.b32", _called("kwemu::ptx::lop3")),
     (r"prmt\.b32", _called("__byte_perm")),
     (r"bfe\.(u32|s32|u64|s64)", _extract),

@@ -25,7 +25,7 @@ FOREIGN = (
     (r"\bcluster_group\b|\bthis_cluster\b|__cluster_dims__", "clusters"),
     (r"\bcudaTextureObject_t\b|\btex[123]D\w*\s*<", "textures"),
     (r"\bcudaGraph\w+", "CUDA graphs"),
-    (r"#\s*include\s*<cuda/(?!std/|barrier>)", "libcu++"),
+    (r"#\s*include\s*<cuda/(?!std/|barrier>|atomic>)", "libcu++"),
     (r"#\s*include\s*[<\"]kittens\.cuh[>\"]", "ThunderKittens"),
     (r"#\s*include\s*<(cub|thrust|curand\w*|cublas\w*)[/.]", "CUDA's libraries"),
 )

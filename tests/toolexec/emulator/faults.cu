@@ -4,6 +4,7 @@
 #include <cuda_pipeline.h>
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
+#include <cuda/atomic>
 #include <cuda/barrier>
 #include <mma.h>
 #include <cassert>
@@ -212,10 +213,68 @@ __global__ void k32(const float* in, float* out, int n) {
   __syncthreads();
   out[threadIdx.x] = rows[8][threadIdx.x % 8];  // fault: out of bounds
 }
+__device__ unsigned near_count, near_flag, far_count, counts[1];
+__device__ float message[3];
+__device__ cuda::atomic<int, cuda::thread_scope_device> relaxed_store{0}, relaxed_load{0}, never_set{0};
+__global__ void k33(const float* in, float* out, int n) {
+  if (threadIdx.x == 0) atomicAdd_block(&near_count, 1u);  // fault: race
+  if (blockIdx.x == 0) out[threadIdx.x] = 1;
+}
+__global__ void k34(const float* in, float* out, int n) {
+  if (blockIdx.x == 0) {
+    if (threadIdx.x == 0) message[0] = 1, relaxed_store.store(1, cuda::memory_order_relaxed);
+    return;
+  }
+  while (relaxed_store.load(cuda::memory_order_acquire) == 0) {}
+  out[threadIdx.x] = message[0];  // fault: race
+}
+__global__ void k35(const float* in, float* out, int n) {
+  if (blockIdx.x == 0) {
+    if (threadIdx.x == 0) message[1] = 1, relaxed_load.store(1, cuda::memory_order_release);
+    return;
+  }
+  while (relaxed_load.load(cuda::memory_order_relaxed) == 0) {}
+  out[threadIdx.x] = message[1];  // fault: race
+}
+__global__ void k36(const float* in, float* out, int n) {
+  if (blockIdx.x == 0) {
+    if (threadIdx.x == 0) {
+      message[2] = 1;
+      __threadfence_block();  // of too small a scope
+      atomicExch(&near_flag, 1u);
+    }
+    return;
+  }
+  while (atomicAdd(&near_flag, 0u) == 0) {}
+  out[threadIdx.x] = message[2];  // fault: race
+}
+__global__ void k37(const float* in, float* out, int n) {
+  cuda::atomic_ref<unsigned, cuda::thread_scope_block> mine(far_count);
+  mine.fetch_add(1, cuda::memory_order_relaxed);  // fault: race
+}
+__global__ void k38(const float* in, float* out, int n) {
+  auto& pair = *reinterpret_cast<unsigned long long*>(out + 1);  // fault: misaligned
+  cuda::atomic_ref<unsigned long long>(pair).store(1);  // fault: misaligned
+}
+__global__ void k39(const float* in, float* out, int n) {
+  never_set.wait(0);  // fault: deadlock
+}
+__global__ void k40(const float* in, float* out, int n) {
+  __shared__ cuda::atomic<int, cuda::thread_scope_block> count;
+  count.fetch_add(1);  // fault: uninitialised
+}
+__global__ void k41(const float* in, float* out, int n) {
+  if (blockIdx.x == 0) {
+    unsigned old;
+    asm volatile("atom.acq_rel.cta.global.add.u32 %0, [%1], 1;" : "=r"(old) : "l"(counts) : "memory");
+  } else {
+    atomicAdd(counts, 1u);  // fault: race
+  }
+}
 typedef void (*kernel)(const float*, float*, int);
 const kernel kernels[] = {k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13, k14, k15, k16, k17, k18, k19,
                           k20, k21, k22, k23, k24, k25, k26, k27, k28, k29,
-                          k30, k31, k32};
+                          k30, k31, k32, k33, k34, k35, k36, k37, k38, k39, k40, k41};
 
 int kw_run(const kw_tensor* in, kw_tensor* out, const kw_scalar* scalars, kw_workspace*, kw_stream stream) {
   int which = int(scalars[0].i), n = int(out[0].shape[0]);
@@ -225,7 +284,7 @@ int kw_run(const kw_tensor* in, kw_tensor* out, const kw_scalar* scalars, kw_wor
     void* args[] = {&a, &o, &n};
     return cudaLaunchCooperativeKernel((const void*)k28, dim3(2), dim3(64), args, 0, (cudaStream_t)stream);
   }
-  kernels[which]<<<which == 10 || which == 19 ? 2 : which == 0 ? n / 64 + 1 : 1, 64, which == 12 ? 32 * 4 : 0, (cudaStream_t)stream>>>(
+  kernels[which]<<<which == 10 || which == 19 || which >= 33 ? 2 : which == 0 ? n / 64 + 1 : 1, 64, which == 12 ? 32 * 4 : 0, (cudaStream_t)stream>>>(
       (const float*)in[0].data, (float*)out[0].data, n);
   return cudaGetLastError();
 }

@@ -29,7 +29,7 @@ const char* verb(bool write) { return write ? "writes" : "reads"; }
                               (shared ? "; is a barrier missing before it?" : ""));
 }
 
-void check(uintptr_t base, uint8_t* states, Cell* cells, uintptr_t a, size_t bytes, bool write, Atomic atomic, uint32_t pc) {
+void check(uintptr_t base, uint8_t* states, Cell* cells, uintptr_t a, size_t bytes, bool write, Atomic atomic, uint32_t pc, bool near) {
   uint8_t* state = states + (a - base);
   Thread& t = *machine.thread;
   bool fine = true;
@@ -46,15 +46,16 @@ void check(uintptr_t base, uint8_t* states, Cell* cells, uintptr_t a, size_t byt
     if (!fine) bad_state(a, bytes, false, state, pc);
   }
   uintptr_t bottom = base & ~uintptr_t(3);
+  Use use = atomic == PLAIN ? PLAINLY : near ? NEARLY : ATOMICALLY;
   for (uintptr_t at = a; at < a + bytes;) {
     unsigned skip = unsigned(at & 3), n = unsigned(std::min<uintptr_t>(4 - skip, a + bytes - at));
-    note(cells[(at - bottom) / 4], t, ((1u << n) - 1) << skip, write, atomic != PLAIN, pc, at, base == uintptr_t(machine.block->arena));
+    note(cells[(at - bottom) / 4], t, ((1u << n) - 1) << skip, write, use, pc, at, base == uintptr_t(machine.block->arena));
     at += n;
   }
 }
 }  // namespace
 
-void on_access(uintptr_t a, size_t bytes, bool write, Atomic atomic, uint32_t pc) {
+void on_access(uintptr_t a, size_t bytes, bool write, Atomic atomic, uint32_t pc, bool near) {
   Thread* t = machine.thread;
   if (!t || !bytes) return;
   Block& b = *t->block;
@@ -64,11 +65,11 @@ void on_access(uintptr_t a, size_t bytes, bool write, Atomic atomic, uint32_t pc
   uintptr_t arena = uintptr_t(b.arena);
   if (a - arena < ARENA_BYTES) {
     if (a + bytes > arena + ARENA_BYTES) outside(a, bytes, write, pc);
-    return check(arena, b.state, b.cells, a, bytes, write, atomic, pc);
+    return check(arena, b.state, b.cells, a, bytes, write, atomic, pc, near);
   }
   Object* o = object_of(a);
   if (!o || a + bytes > o->high) outside(a, bytes, write, pc);
-  check(o->low, o->state, o->cells, a, bytes, write, atomic, pc);
+  check(o->low, o->state, o->cells, a, bytes, write, atomic, pc, near);
 }
 
 /* Before an atomic or a volatile access: others run from time to time, and it is seen whether anything changes. */
@@ -177,12 +178,12 @@ void kwemu_atomic(const volatile void* a, unsigned bytes, int writes, int order,
     bool shared;
     fault("misaligned", here(*t) + format(" updates %u bytes atomically at ", bytes) + place_of(uintptr_t(a), shared) + " at " + at_call(offset_of(pc)));
   }
-  on_access(uintptr_t(a), bytes, writes, writes == 1 ? UPDATE : ATOMIC, offset_of(pc));
-  if (order) on_fence(*t);
-  on_atomic(*t, uintptr_t(a), writes);
+  on_access(uintptr_t(a), bytes, writes, writes == 1 ? UPDATE : ATOMIC, offset_of(pc), order & NEAR);
+  if (order & RELEASES) on_fence(*t, order & NEAR, false);
+  on_atomic(*t, uintptr_t(a), writes, order & LATE);
 }
-void kwemu_fence(int) {
-  if (kwemu::CHECKED && machine.thread) kwemu::on_fence(*machine.thread);
+void kwemu_fence(int scope) {
+  if (kwemu::CHECKED && machine.thread) kwemu::on_fence(*machine.thread, scope == 0, true);
 }
 void kwemu_touch(const volatile void* a, size_t bytes, int writes, void* pc) {
   if (kwemu::CHECKED) on_access(uintptr_t(a), bytes, writes, kwemu::PLAIN, offset_of(pc));

@@ -69,11 +69,12 @@ struct Thread {
   unsigned next_read = 0;
   std::string suspicion;
   // Order, see shadow.cpp.
-  uint32_t clock_gen = 0, fence_gen = 0;
-  unsigned clock = 1, fence_clock = 0;
+  uint32_t clock_gen = 0;
+  unsigned clock = 1;
+  std::pair<uint32_t, unsigned> near_fence, far_fence;  // generation and clock of the last one; near: of any scope
   uint32_t known_gen = 0;
   std::vector<uint16_t> known;
-  Knowledge knows;
+  Knowledge knows, late;  // late: seen by relaxed atomics, known from the next fence on
 };
 struct Warp {
   unsigned alive = 0;

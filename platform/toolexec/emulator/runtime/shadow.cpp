@@ -6,6 +6,7 @@
 namespace kwemu {
 namespace {
 std::unordered_map<uintptr_t, Knowledge> released;  // by the address of the atomic, of this launch
+std::map<std::pair<uintptr_t, uint32_t>, Knowledge> released_near;  // to a block alone
 uint32_t released_serial;
 
 void catch_up(Thread& t) {  // what a thread's clocks say belongs to one generation
@@ -18,6 +19,7 @@ void catch_up(Thread& t) {  // what a thread's clocks say belongs to one generat
 void forget_older_launches() {
   if (released_serial == machine.launch->first_serial) return;
   released.clear();
+  released_near.clear();
   released_serial = machine.launch->first_serial;
 }
 
@@ -38,7 +40,13 @@ bool ordered(const Slot& s, Thread& t) {
   return false;
 }
 
-std::string race_text(const Slot& s, Thread& t, bool write, bool atomic, bool other_writes, uint32_t pc, uintptr_t a) {
+/* Atomics are no race among themselves, but those of a block's scope are none for another block. */
+bool both_atomic(const Slot& s, Use use) { return s.use >= ATOMICALLY && use >= ATOMICALLY; }
+bool together(const Slot& s, Use use, uint32_t block) {
+  return both_atomic(s, use) && (s.block == block || (s.use != NEARLY && use != NEARLY));
+}
+
+std::string race_text(const Slot& s, Thread& t, bool write, Use use, bool other_writes, uint32_t pc, uintptr_t a) {
   bool shared;
   std::string place = place_of(a, shared);
   Block& b = *t.block;
@@ -46,10 +54,10 @@ std::string race_text(const Slot& s, Thread& t, bool write, bool atomic, bool ot
   uint32_t linear = s.block - machine.launch->first_serial;
   unsigned r = s.thread;
   std::string them = format("block (%u,%u,%u) thread (%u,%u,%u)", linear % c.grid.x, linear / c.grid.x % c.grid.y, linear / c.grid.x / c.grid.y, r % c.block.x, r / c.block.x % c.block.y, r / c.block.x / c.block.y);
-  const char* mine = atomic ? (write ? "updates atomically" : "reads atomically") : write ? "writes" : "reads";
-  const char* theirs = s.atomic ? "updated atomically" : other_writes ? "wrote" : "read";
+  const char* mine = use != PLAINLY ? (write ? "updates atomically" : "reads atomically") : write ? "writes" : "reads";
+  const char* theirs = s.use != PLAINLY ? "updated atomically" : other_writes ? "wrote" : "read";
   return here(t) + " " + mine + " " + place + " at " + at_call(pc) + ", which " + them + " " + theirs + " at " + at_pc(s.pc) +
-                    (s.block == b.serial ? "; no barrier lies between" : "; nothing orders two blocks");
+                    (s.block == b.serial ? "; no barrier lies between" : both_atomic(s, use) ? "; an atomic of a block's scope is none for another block" : "; nothing orders two blocks");
 }
 
 bool same_user(const Slot& s, const Slot& m) { return s.block == m.block && s.thread == m.thread; }
@@ -60,33 +68,33 @@ void Knowledge::join(const Knowledge& o) {
   for (auto& [who, when] : o.exact) exact[who] = std::max(exact[who], when);
 }
 
-void note(Cell& cell, Thread& t, unsigned mask, bool write, bool atomic, uint32_t pc, uintptr_t a, bool shared) {
+void note(Cell& cell, Thread& t, unsigned mask, bool write, Use use, uint32_t pc, uintptr_t a, bool shared) {
   catch_up(t);
-  Slot me{t.block->serial, t.block->gen, pc, t.now.rank, t.clock > 65535 ? 65535 : t.clock, mask, atomic, 1};
+  Slot me{t.block->serial, t.block->gen, pc, t.now.rank, t.clock > 65535 ? 65535 : t.clock, mask, use};
   for (Slot& s : cell.writes)
-    if (s.used && s.mask & mask && !(s.atomic && atomic) && !(shared && s.block != me.block) && !ordered(s, t)) {
-      if (write || !s.atomic) fault("race", race_text(s, t, write, atomic, true, pc, a));
-      if (t.suspicion.empty()) t.suspicion = race_text(s, t, write, atomic, true, pc, a), t.suspect = a;
+    if (s.use && s.mask & mask && !together(s, use, me.block) && !(shared && s.block != me.block) && !ordered(s, t)) {
+      if (write || use != PLAINLY || s.use == PLAINLY) fault("race", race_text(s, t, write, use, true, pc, a));
+      if (t.suspicion.empty()) t.suspicion = race_text(s, t, write, use, true, pc, a), t.suspect = a;
     }
   if (!write) {
     Slot &r0 = cell.reads[0], &r1 = cell.reads[1];
     for (Slot& r : cell.reads)  // seen already
-      if (r.used && same_user(r, me) && r.gen == me.gen && r.clock == me.clock && !(mask & ~r.mask) && r.atomic == atomic) return;
-    if (!r0.used || same_user(r0, me)) me.mask |= r0.used && r0.gen == me.gen && r0.clock == me.clock ? r0.mask : 0, r0 = me;
-    else if (!r1.used || same_user(r1, me)) me.mask |= r1.used && r1.gen == me.gen && r1.clock == me.clock ? r1.mask : 0, r1 = me;
+      if (r.use && same_user(r, me) && r.gen == me.gen && r.clock == me.clock && !(mask & ~r.mask) && r.use == use) return;
+    if (!r0.use || same_user(r0, me)) me.mask |= r0.use && r0.gen == me.gen && r0.clock == me.clock ? r0.mask : 0, r0 = me;
+    else if (!r1.use || same_user(r1, me)) me.mask |= r1.use && r1.gen == me.gen && r1.clock == me.clock ? r1.mask : 0, r1 = me;
     else if (r0.block == me.block && r0.gen < me.gen) r0 = me;
     else r1 = me;
     return;
   }
   for (Slot& s : cell.reads)
-    if (s.used && s.mask & mask && !(s.atomic && atomic) && !(shared && s.block != me.block) && !ordered(s, t)) fault("race", race_text(s, t, write, atomic, false, pc, a));
+    if (s.use && s.mask & mask && !together(s, use, me.block) && !(shared && s.block != me.block) && !ordered(s, t)) fault("race", race_text(s, t, write, use, false, pc, a));
   Slot &w0 = cell.writes[0], &w1 = cell.writes[1];
   if (mask == 15) {
     w0 = me;
-    w1.used = cell.reads[0].used = cell.reads[1].used = 0;
-  } else if (!w0.used || !(w0.mask & ~mask)) {
+    w1.use = cell.reads[0].use = cell.reads[1].use = UNUSED;
+  } else if (!w0.use || !(w0.mask & ~mask)) {
     w0 = me;
-  } else if (!w1.used || !(w1.mask & ~mask)) {
+  } else if (!w1.use || !(w1.mask & ~mask)) {
     w1 = me;
   } else {
     (w0.mask & mask ? w0 : w1) = me;
@@ -107,7 +115,7 @@ void claim(Thread& t, uintptr_t a, size_t bytes, bool updates) {
       for (size_t i = 0; i < bytes; i += 4)
         if (Cell* cell = cell_of(a + i))
           for (Slot& s : cell->reads)
-            if (s.used && s.block == t.block->serial && s.thread == t.now.rank) s.atomic = 1;
+            if (s.use && s.block == t.block->serial && s.thread == t.now.rank) s.use = ATOMICALLY;
 }
 
 void order_block(Block& b) {
@@ -173,40 +181,55 @@ void order_grid(Launch& l) {
     b->serial = l.first_serial + b->linear;
     b->gen++;
     b->knows = Knowledge{};
-    for (Thread& t : b->threads) t.knows = Knowledge{};
+    for (Thread& t : b->threads) t.knows = t.late = Knowledge{};
   }
 }
 
-void on_fence(Thread& t) {
+void on_fence(Thread& t, bool near, bool acquires) {
   catch_up(t);
-  t.fence_gen = t.block->gen;
-  t.fence_clock = t.clock++;
-  t.block->fenced = true;
+  t.near_fence = {t.block->gen, t.clock++};
+  if (!near) {
+    t.far_fence = t.near_fence;
+    t.block->fenced = true;
+  }
+  if (!acquires || t.late.empty()) return;
+  t.knows.join(t.late);
+  t.late = Knowledge{};
+  t.block->somebody_knows = true;
 }
 
-void on_atomic(Thread& t, uintptr_t address, bool writes) {
+namespace {
+/* What a thread releases: its own uses up to its fence, and those of others that it knew of then. */
+void hand_on(Knowledge& k, Thread& t, std::pair<uint32_t, unsigned> fence) {
+  Block& b = *t.block;
+  auto& mine = k.exact[{b.serial, t.now.rank}];
+  mine = std::max(mine, fence);
+  if (t.known_gen == fence.first)
+    for (size_t i = 0; i < t.known.size(); i++)
+      if (t.known[i]) {
+        auto& other = k.exact[{b.serial, unsigned(i)}];
+        other = std::max(other, {fence.first, t.known[i]});
+      }
+  k.join(t.knows);
+  k.join(b.knows);
+}
+}  // namespace
+
+void on_atomic(Thread& t, uintptr_t address, bool writes, bool late) {
   forget_older_launches();
   Block& b = *t.block;
-  auto found = released.find(address);
-  if (found != released.end()) {
-    t.knows.join(found->second);
-    b.somebody_knows = true;
-  }
-  if (!writes || (!t.fence_gen && !b.published)) return;
+  auto see = [&](const Knowledge& k) {
+    (late ? t.late : t.knows).join(k);
+    b.somebody_knows |= !late;
+  };
+  if (auto found = released.find(address); found != released.end()) see(found->second);
+  if (auto found = released_near.find({address, b.serial}); found != released_near.end()) see(found->second);
+  if (!writes) return;
+  if (t.near_fence.first == b.gen && t.near_fence > t.far_fence) hand_on(released_near[{address, b.serial}], t, t.near_fence);
+  if (!t.far_fence.first && !b.published) return;
   Knowledge& k = released[address];
   uint32_t& below = k.below[b.serial];
-  below = std::max({below, b.published, t.fence_gen});
-  if (t.fence_gen) {
-    auto& exact = k.exact[{b.serial, t.now.rank}];
-    exact = std::max(exact, {t.fence_gen, t.fence_clock});
-    if (t.known_gen == t.fence_gen)
-      for (size_t i = 0; i < t.known.size(); i++)
-        if (t.known[i]) {
-          auto& other = k.exact[{b.serial, unsigned(i)}];
-          other = std::max(other, {t.fence_gen, t.known[i]});
-        }
-    k.join(t.knows);
-    k.join(b.knows);
-  }
+  below = std::max({below, b.published, t.far_fence.first});
+  if (t.far_fence.first) hand_on(k, t, t.far_fence);
 }
 }  // namespace kwemu

@@ -11,9 +11,12 @@ namespace kwemu {
 /* State of a byte. */
 enum : uint8_t { NOWHERE = 0, UNWRITTEN = 1, WRITTEN = 2, PENDING = 4 };
 
+/* How it was used; NEARLY is an atomic of a block's scope, which is none for another block. */
+enum Use : uint8_t { UNUSED, PLAINLY, ATOMICALLY, NEARLY };
+
 struct Slot {  // one use of up to four bytes
   uint32_t block, gen, pc;
-  uint32_t thread : 10, clock : 16, mask : 4, atomic : 1, used : 1;
+  uint32_t thread : 10, clock : 16, mask : 4, use : 2;
 };
 struct Cell {  // of four bytes
   Slot writes[2], reads[2];
@@ -42,13 +45,13 @@ void order_lanes(Block&, unsigned warp, unsigned lanes);
 void order_grid(Launch&);
 void order_arrival(Phased&, Thread&);
 void order_passing(Phased&, Thread&);
-void on_fence(Thread&);
-void on_atomic(Thread&, uintptr_t address, bool writes);
+void on_fence(Thread&, bool near, bool acquires);
+void on_atomic(Thread&, uintptr_t address, bool writes, bool late = false);
 
 enum Atomic { PLAIN, ATOMIC, UPDATE };  // an update reads what it writes over
-void on_access(uintptr_t address, size_t bytes, bool write, Atomic, uint32_t pc);
+void on_access(uintptr_t address, size_t bytes, bool write, Atomic, uint32_t pc, bool near = false);
 /* Race with what the cell remembers? Notes the use. Shared memory of other blocks once lay in the same arena. */
 void claim(Thread&, uintptr_t address, size_t bytes, bool updates);
 Cell* cell_of(uintptr_t address);
-void note(Cell&, Thread&, unsigned mask, bool write, bool atomic, uint32_t pc, uintptr_t address, bool shared);
+void note(Cell&, Thread&, unsigned mask, bool write, Use, uint32_t pc, uintptr_t address, bool shared);
 }  // namespace kwemu

@@ -1,6 +1,5 @@
 /* Launches and shared memory, as translate.py writes them. Owns how a kernel's arguments reach its threads. */
 #pragma once
-#define KWEMU_UNSEEN __attribute__((no_sanitize("thread")))
 #define KWEMU_ENTRY extern "C" __attribute__((visibility("default")))
 #include <map>
 #include <tuple>

@@ -41,6 +41,8 @@
 #else
 #define KWEMU_BARE inline
 #endif
+#define KWEMU_UNSEEN __attribute__((no_sanitize("thread")))
+#define KWEMU_INLINED __attribute__((always_inline)) inline
 #define KWEMU_HIDDEN __attribute__((visibility("hidden")))
 
 struct uint3 { unsigned x, y, z; };
@@ -94,6 +96,8 @@ struct Config {
 typedef void (*Body)(void*);
 typedef const uint64_t* Values;
 enum Op { SHFL = 1, SHFL_UP, SHFL_DOWN, SHFL_XOR, VOTE, MATCH, REDUCE, SYNCWARP, ACTIVE, COLLECTIVE };
+/* Of an atomic: a fence comes before it; what it sees is known from the thread's next fence on, not at once; its scope is the block. */
+enum Order { RELEASES = 1, LATE = 2, NEAR = 4 };
 enum Reduction { BARRIER_ONLY, BARRIER_COUNT, BARRIER_AND, BARRIER_OR };
 }  // namespace kwemu
 

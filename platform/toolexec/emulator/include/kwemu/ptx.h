@@ -48,20 +48,20 @@ inline T as(const V& v) {
 template <class T, class V>
 inline void put(T& to, const V& v) { to = as<T>(v); }
 template <class T>
-KWEMU_BARE T load_ordered(const void* p) {
-  kwemu_atomic(p, sizeof(T), 0, 0, KWEMU_PC);
+KWEMU_BARE T load_ordered(const void* p, int order) {
+  kwemu_atomic(p, sizeof(T), 0, order, KWEMU_PC);
   T v;
   std::memcpy(&v, p, sizeof v);
   return v;
 }
 template <class T>
-KWEMU_BARE void store_ordered(void* p, T v, int release) {
-  kwemu_atomic(p, sizeof(T), 2, release, KWEMU_PC);
+KWEMU_BARE void store_ordered(void* p, T v, int order) {
+  kwemu_atomic(p, sizeof(T), 2, order, KWEMU_PC);
   std::memcpy(p, &v, sizeof v);
 }
 template <class T, class F>
-KWEMU_BARE T update(void* p, int release, F next) {
-  kwemu_atomic(p, sizeof(T), 1, release, KWEMU_PC);
+KWEMU_BARE T update(void* p, int order, F next) {
+  kwemu_atomic(p, sizeof(T), 1, order, KWEMU_PC);
   T old;
   std::memcpy(&old, p, sizeof old);
   T made = next(old);
