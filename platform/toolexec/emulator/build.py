@@ -119,7 +119,9 @@ def cannot_run(files: Mapping[str, str]) -> str:
 
 
 def lacking_header(log: str, files: Mapping[str, str]) -> str:
-    """A header of CUDA's that a failed build found nowhere: the emulator has none of it; "" for any other failure."""
+    """A header or a form of CUDA's that a failed build asked for and the emulator lacks; "" for any other failure."""
+    if said := re.search(r"static assertion failed.*?: \"?(the emulator has [^\"\n]+)", log):
+        return said[1].strip()
     found = re.search(r"([^\s:]+:\d+):\d+: fatal error: (\S+): No such file", log)
     if found is None or not any(f"<{found[2]}>" in text for text in files.values()):
         return ""

@@ -1,4 +1,4 @@
-"""Atomics of every type, order and scope give what CUDA promises; fences and orders that are too weak are in faults.cu."""
+"""Atomics of every type, order and scope give what CUDA promises; those that are too weak are in faults.cu."""
 
 from __future__ import annotations
 

@@ -106,6 +106,12 @@ def test_it_does_not_compile(session: Any) -> None:
     [
         (DATA.replace("int i =", 'asm volatile("wgmma.fence.sync.aligned;");\n  int i ='), "wgmma"),
         ("#include <nvshmem.h>\n" + DATA, "no header <nvshmem.h> (kernel.cu:1)"),
+        pytest.param(
+            f"#include <cooperative_groups.h>\n{DATA}__device__ cooperative_groups::thread_block_tile<64>* wide() {{\n"
+            "  static cooperative_groups::thread_block_tile<64> tile;\n  return &tile;\n}\n",
+            "the emulator has tiles of",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_what_cannot_be_emulated_stays_compiled(session: Any, text: str, named: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernelwright.toolexec.emulator.build import cannot_run
+from kernelwright.toolexec.emulator.build import cannot_run, lacking_header
 from kernelwright.toolexec.emulator.translate import Untranslatable, translate
 
 
@@ -51,7 +51,7 @@ def test_a_declaration_outside_functions_is_refused() -> None:
         ('asm volatile("wgmma.fence.sync.aligned;");', "wgmma"),
         ('asm("cp.async.bulk.tensor.2d" ::);', "TMA"),
         ('asm("tcgen05.alloc" ::);', "tcgen05"),
-        ("#include <cuda/atomic>", "libcu++"),
+        ("#include <cuda/semaphore>", "libcu++"),
         ("cg::cluster_group g;", "clusters"),
         ('#include "kittens.cuh"', "ThunderKittens"),
     ],
@@ -59,6 +59,18 @@ def test_a_declaration_outside_functions_is_refused() -> None:
 def test_what_cannot_be_emulated_is_named(text: str, name: str) -> None:
     assert name in cannot_run({"k.cu": "// first line\n" + text}) and "line 2" in cannot_run({"k.cu": "\n" + text})
     assert cannot_run({"k.cu": f"// {text}\n/* {text} */ int x;"}) == ""
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "b:15:3: error: static assertion failed: the emulator has barriers of a block",
+        "b:15:3: error: static assertion failed due to requirement 'a::b == c': the emulator has barriers of a block",
+    ],
+)
+def test_a_form_that_the_emulator_lacks_is_told_from_a_mistake(said: str) -> None:
+    assert lacking_header(f"{said}\n 15 |\n", {}) == "the emulator has barriers of a block"
+    assert lacking_header("k.cu:3:3: error: static assertion failed: rows of 32", {}) == ""
 
 
 def test_dynamic_shared_memory_outside_functions_is_an_array_where_it_is_used() -> None:

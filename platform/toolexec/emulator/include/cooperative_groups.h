@@ -93,7 +93,7 @@ struct coalesced_group : lanes {
 };
 template <unsigned Size, class Parent = thread_block>
 struct thread_block_tile : lanes {
-  static_assert(Size <= 32 && !(Size & (Size - 1)), "tiles of 1, 2, 4, 8, 16 or 32 threads");
+  static_assert(Size <= 32 && !(Size & (Size - 1)), "the emulator has tiles of 1, 2, 4, 8, 16 or 32 threads");
   thread_block_tile() : lanes((Size == 32 ? 0xffffffffu : (1u << (Size % 32)) - 1) << (kwemu::lane_id() / Size * Size)) {}
   static constexpr unsigned size() { return Size; }
   static constexpr unsigned num_threads() { return Size; }
