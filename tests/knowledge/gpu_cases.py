@@ -56,7 +56,22 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"rows": 2, "columns": 1500},
     ],
     "cuda-transpose": [{"rows": 33, "columns": 7}, {"rows": 100, "columns": 68}, {"rows": 64, "columns": 132}],
+    "cute-attention-causal": [
+        {"batch": 1, "heads": 2, "tokens": 37},
+        {"batch": 1, "heads": 1, "tokens": 128},
+        {"batch": 2, "heads": 1, "tokens": 192},
+    ],
+    "cute-attention-f16": [
+        {"batch": 1, "heads": 1, "queries": 5, "keys": 70},
+        {"batch": 2, "heads": 1, "queries": 64, "keys": 192},
+        {"batch": 1, "heads": 2, "queries": 128, "keys": 64},
+    ],
     "cute-box-blur": [{"height": 3, "width": 3}, {"height": 20, "width": 70}, {"height": 37, "width": 133}],
+    "cute-conv2d-f16": [
+        {"batch": 1, "channels": 1, "filters": 1, "height": 3, "width": 3},
+        {"batch": 2, "channels": 3, "filters": 5, "height": 9, "width": 11},
+        {"batch": 1, "channels": 5, "filters": 66, "height": 7, "width": 16},
+    ],
     "cute-copy": [{"elements": 1}, {"elements": 1000}, {"elements": 8188}, {"elements": 4096}],
     "cute-cross-entropy": [{"rows": 3, "classes": 7}, {"rows": 5, "classes": 1000}, {"rows": 2, "classes": 8200}],
     "cute-layer-norm": [
@@ -64,6 +79,11 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"rows": 9, "columns": 100},
         {"rows": 3, "columns": 1024},
         {"rows": 2, "columns": 1500},
+    ],
+    "cute-linear-f16": [
+        {"rows": 64, "depth": 48, "features": 64},
+        {"rows": 128, "depth": 96, "features": 256},
+        {"rows": 128, "depth": 160, "features": 128},
     ],
     "cute-linear-relu-f16": [
         {"rows": 33, "depth": 40, "features": 20},
@@ -78,11 +98,18 @@ CASES: dict[str, list[dict[str, Any]]] = {
     ],
     "cute-row-sum": [{"rows": 3, "columns": 7}, {"rows": 9, "columns": 1000}, {"rows": 2, "columns": 5000}],
     "cute-sgemm": [{"m": 1, "k": 1, "n": 1}, {"m": 33, "k": 20, "n": 40}, {"m": 130, "k": 33, "n": 132}],
+    "cute-softmax": [
+        {"rows": 3, "columns": 7},
+        {"rows": 9, "columns": 100},
+        {"rows": 3, "columns": 1020},
+        {"rows": 2, "columns": 1500},
+    ],
     "cute-split-k": [
         {"rows": 3, "depth": 5, "features": 7},
         {"rows": 20, "depth": 600, "features": 70},
         {"rows": 64, "depth": 2048, "features": 64},
     ],
+    "cute-transpose": [{"rows": 33, "columns": 7}, {"rows": 100, "columns": 68}, {"rows": 64, "columns": 132}],
     "triton-attention-causal": [
         {"batch": 1, "heads": 2, "tokens": 37},
         {"batch": 1, "heads": 1, "tokens": 64},
