@@ -17,11 +17,17 @@ _ALIGN = re.compile(r"\b(?:alignas|__align__|__builtin_align__)\s*\(")
 _SHARED = re.compile(r"(?:\b(?:extern|static)\s+)*\b__shared__\b(?:\s+(?:extern|static)\b)?")
 _DECLARATOR = re.compile(r"(?:\(\s*([*&]+)\s*([A-Za-z_]\w*)\s*\)|([A-Za-z_]\w*))$")
 FOREIGN = (
-    (r"\bwgmma\b", "wgmma (warpgroup matrix multiplication)"),
-    (r"\btcgen05\b", "tcgen05 (tensor memory)"),
-    (r"\bcp\.async\.bulk\b|\bCUtensorMap\b|\bcp_async_bulk\w*|\bSM90_TMA_\w+", "TMA"),
-    (r"\bSM90_64x\w+|\bSM100_\w+", "tensor-core atoms of sm_90 and later"),
-    (r"\bmbarrier\b|\bbarrier_arrive_tx\b|\bbarrier_expect_tx\b", "mbarriers of PTX"),
+    (r"\bwgmma\b|\bwarpgroup_(?:arrive|wait|commit_batch|fence_operand)\b", "wgmma (warpgroup matrix multiplication)"),
+    (r"\btcgen05\b|\bTMEM::|\btmem_(?:alloc|dealloc|allocate|ld|st)\b", "tcgen05 (tensor memory)"),
+    (
+        r"\bcp\.async\.bulk\b|\bcp_async_bulk\w*|\bCUtensorMap\b|\bTmaDescriptor\b|\bmake_tma_\w+|\bSM90_(?:TMA|BULK)_\w+",
+        "TMA",
+    ),
+    (r"\bSM90_64x\w+|\bSM1[02]\d_\w+|\bGMMA::|\bUMMA::", "tensor-core atoms of sm_90 and later"),
+    (
+        r"\bmbarrier\b|\bbarrier_arrive_tx\b|\bbarrier_expect_tx\b|\bCluster(?:Transaction)?Barrier\b",
+        "mbarriers of PTX",
+    ),
     (r"\bcluster_group\b|\bthis_cluster\b|__cluster_dims__", "clusters"),
     (r"\bcudaTextureObject_t\b|\btex[123]D\w*\s*<", "textures"),
     (r"\bcudaGraph\w+", "CUDA graphs"),

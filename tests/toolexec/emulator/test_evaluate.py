@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from e2e.commands import SMALL_TASK, Said, kernelwright
 from fakes.kernels import small_task
 from toolexec.conftest import needs_compiler
 
@@ -139,6 +140,31 @@ def test_without_checkers_only_the_results_count(emulator_cache: Path) -> None:
     assert (right.status, right.level) == (Status.PASSED, Level.EMULATED)
     assert any("without checkers" in note for note in right.static_notes)
     assert wrong.status is Status.WRONG_VALUES
+
+
+@pytest.mark.slow
+def test_the_command_names_the_line_and_claims_no_time(tmp_path: Path, workspace_folder: Path) -> None:
+    text = """
+// axes: n = numel(in0)
+// launch: chain grid(cdiv(n, 256)) block(256) args(in0, out0, n)
+extern "C" __global__ void chain(const float* x, float* y, int n) {
+  int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) y[i] = fmaxf(x[i] * 2.0f + 1.0f, 0.0f) * x[i];
+}
+"""
+    (tmp_path / "task.py").write_text(SMALL_TASK, encoding="utf-8")
+    (tmp_path / "right.cu").write_text(text, encoding="utf-8")
+    (tmp_path / "kernel.cu").write_text(text.replace("i < n", "i <= n"), encoding="utf-8")
+
+    def said(name: str) -> Said:
+        where = ("--device", "emulated")
+        return kernelwright("evaluate", tmp_path / "task.py", tmp_path / name, *where, workspace=workspace_folder)
+
+    right, wrong = said("right.cu"), said("kernel.cu")
+    assert right.code == 0 and "emulated" in right.out, right
+    assert " us" not in right.out and "speed-up" not in right.out
+    assert wrong.code == 1 and "out of bounds" in wrong.out and "kernel.cu:6" in wrong.out, wrong
+    assert "block (" in wrong.out and "thread (" in wrong.out
 
 
 def test_the_device_has_two_names() -> None:

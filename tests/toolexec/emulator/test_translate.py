@@ -53,6 +53,11 @@ def test_a_declaration_outside_functions_is_refused() -> None:
         ('asm("tcgen05.alloc" ::);', "tcgen05"),
         ("#include <cuda/semaphore>", "libcu++"),
         ("cg::cluster_group g;", "clusters"),
+        ("auto tma = make_tma_copy(SM90_TMA_LOAD{}, tensor, layout);", "TMA"),
+        ("warpgroup_arrive();", "wgmma"),
+        ("auto mma = make_tiled_mma(SM90_64x64x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>{});", "sm_90"),
+        ("auto mma = SM100_MMA_F16BF16_SS<half_t, half_t, float, 128, 64>{};", "sm_90"),
+        ("__shared__ cutlass::arch::ClusterTransactionBarrier full;", "mbarriers"),
         ('#include "kittens.cuh"', "ThunderKittens"),
     ],
 )
