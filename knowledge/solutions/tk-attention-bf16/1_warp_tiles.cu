@@ -1,8 +1,10 @@
 // nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -DKITTENS_HOPPER -DNDEBUG --use_fast_math --expt-extended-lambda --expt-relaxed-constexpr \
 //   -Xcompiler=-Wno-psabi,-fno-strict-aliasing -I$TK_ROOT/include -I$TK_ROOT/prototype -I$KW \
 //   -shared -Xcompiler -fPIC 1_warp_tiles.cu -lcuda -o k.so
+// run: kernelwright evaluate reference.py 1_warp_tiles.cu --device none
 // softmax(q k^T / 8) v in bfloat16, head dimension 64: a warp 16 queries, keys and values straight from global memory into
 // register tiles, both products by warp-level mma (HMMA), scores kept in registers by an online softmax.
+// shows: HMMA.16816.F32.BF16
 // language: thunderkittens
 // architectures: sm_90a
 // axes: B = in0[0], H = in0[1], S = in0[2], T = in1[2]

@@ -1,8 +1,10 @@
 // nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -DKITTENS_HOPPER -DNDEBUG --use_fast_math --expt-extended-lambda --expt-relaxed-constexpr \
 //   -Xcompiler=-Wno-psabi,-fno-strict-aliasing -I$TK_ROOT/include -I$TK_ROOT/prototype -I$KW \
 //   -shared -Xcompiler -fPIC 2_tma_wgmma.cu -lcuda -o k.so
+// run: kernelwright evaluate reference.py 2_tma_wgmma.cu --device none
 // A warpgroup 64 queries: TMA (UTMALDG) brings keys and values once for its four warps into swizzled shared memory, wgmma
 // (HGMMA) reads them there; the weights go from registers straight into the second product.
+// shows: HGMMA UTMALDG
 // language: thunderkittens
 // architectures: sm_90a
 // axes: B = in0[0], H = in0[1], S = in0[2], T = in1[2]

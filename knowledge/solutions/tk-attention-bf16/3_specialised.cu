@@ -1,8 +1,10 @@
 // nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -DKITTENS_HOPPER -DNDEBUG --use_fast_math --expt-extended-lambda --expt-relaxed-constexpr \
 //   -Xcompiler=-Wno-psabi,-fno-strict-aliasing -I$TK_ROOT/include -I$TK_ROOT/prototype -I$KW \
 //   -shared -Xcompiler -fPIC 3_specialised.cu -lcuda -o k.so
+// run: kernelwright evaluate reference.py 3_specialised.cu --device none
 // Warp specialisation: one thread of a producer warpgroup keeps three pairs of key and value tiles coming by TMA (UTMALDG);
 // two consumer warpgroups, 64 queries each, share them and do nothing but wgmma (HGMMA) and softmax.
+// shows: HGMMA UTMALDG UTMASTG
 // language: thunderkittens
 // architectures: sm_90a
 // axes: B = in0[0], H = in0[1], S = in0[2], T = in1[2]

@@ -1,8 +1,10 @@
 // nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -DKITTENS_HOPPER -DNDEBUG --use_fast_math --expt-extended-lambda --expt-relaxed-constexpr \
 //   -Xcompiler=-Wno-psabi,-fno-strict-aliasing -I$TK_ROOT/include -I$TK_ROOT/prototype -I$KW \
 //   -shared -Xcompiler -fPIC 1_register_vectors.cu -lcuda -o k.so
+// run: kernelwright evaluate reference.py 1_register_vectors.cu --device none
 // LayerNorm with weight and bias, bfloat16 rows of 512, 1024 or 2048: a warp a row, the row a register vector of float32.
 // Sums are warp shuffles inside the library's reductions.
+// shows: MUFU.RSQ
 // language: thunderkittens
 // architectures: sm_90a
 // axes: D = in1[0], R = numel(in0) // D

@@ -1,8 +1,10 @@
 // nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -DKITTENS_HOPPER -DNDEBUG --use_fast_math --expt-extended-lambda --expt-relaxed-constexpr \
 //   -Xcompiler=-Wno-psabi,-fno-strict-aliasing -I$TK_ROOT/include -I$TK_ROOT/prototype -I$KW \
 //   -shared -Xcompiler -fPIC 2_persistent.cu -lcuda -o k.so
+// run: kernelwright evaluate reference.py 2_persistent.cu --device none
 // As many blocks as fit the device, each walking over rows: weight and bias are read once a warp, into registers as
 // bfloat16, instead of once a row.
+// shows: MUFU.RSQ
 // language: thunderkittens
 // architectures: sm_90a
 // axes: D = in1[0], R = numel(in0) // D

@@ -1,8 +1,10 @@
 // nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -DKITTENS_HOPPER -DNDEBUG --use_fast_math --expt-extended-lambda --expt-relaxed-constexpr \
 //   -Xcompiler=-Wno-psabi,-fno-strict-aliasing -I$TK_ROOT/include -I$TK_ROOT/prototype -I$KW \
 //   -shared -Xcompiler -fPIC 3_tma.cu -lcuda -o k.so
+// run: kernelwright evaluate reference.py 3_tma.cu --device none
 // Rows come and go by TMA (UTMALDG, UTMASTG): each warp has two row buffers in shared memory, and the next row is on its way
 // while this one is normalised. No register holds a byte that is still travelling.
+// shows: UTMALDG UTMASTG
 // language: thunderkittens
 // architectures: sm_90a
 // axes: D = in1[0], R = numel(in0) // D

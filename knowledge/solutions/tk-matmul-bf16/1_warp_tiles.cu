@@ -1,8 +1,10 @@
 // nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -DKITTENS_HOPPER -DNDEBUG --use_fast_math --expt-extended-lambda --expt-relaxed-constexpr \
 //   -Xcompiler=-Wno-psabi,-fno-strict-aliasing -I$TK_ROOT/include -I$TK_ROOT/prototype -I$KW \
 //   -shared -Xcompiler -fPIC 1_warp_tiles.cu -lcuda -o k.so
+// run: kernelwright evaluate reference.py 1_warp_tiles.cu --device none
 // c = a b in bfloat16 with float32 sums: a warp a tile of 32 x 64, operands straight from global memory into register tiles,
 // warp-level mma (HMMA). Short to write, and every warp loads for itself.
+// shows: HMMA.16816.F32.BF16
 // language: thunderkittens
 // architectures: sm_90a
 // axes: M = in0[0], K = in0[1], N = in1[1]

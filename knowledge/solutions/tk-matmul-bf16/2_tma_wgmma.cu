@@ -1,8 +1,10 @@
 // nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -DKITTENS_HOPPER -DNDEBUG --use_fast_math --expt-extended-lambda --expt-relaxed-constexpr \
 //   -Xcompiler=-Wno-psabi,-fno-strict-aliasing -I$TK_ROOT/include -I$TK_ROOT/prototype -I$KW \
 //   -shared -Xcompiler -fPIC 2_tma_wgmma.cu -lcuda -o k.so
+// run: kernelwright evaluate reference.py 2_tma_wgmma.cu --device none
 // Four warps as one warpgroup: TMA (UTMALDG) brings a tile of a and one of b into swizzled shared memory, wgmma (HGMMA)
 // multiplies them from there, 64 x 128 x 64 at a time. Load and multiplication still take turns.
+// shows: HGMMA UTMALDG
 // language: thunderkittens
 // architectures: sm_90a
 // axes: M = in0[0], K = in0[1], N = in1[1]

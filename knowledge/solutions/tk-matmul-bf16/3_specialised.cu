@@ -1,8 +1,10 @@
 // nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -DKITTENS_HOPPER -DNDEBUG --use_fast_math --expt-extended-lambda --expt-relaxed-constexpr \
 //   -Xcompiler=-Wno-psabi,-fno-strict-aliasing -I$TK_ROOT/include -I$TK_ROOT/prototype -I$KW \
 //   -shared -Xcompiler -fPIC 3_specialised.cu -lcuda -o k.so
+// run: kernelwright evaluate reference.py 3_specialised.cu --device none
 // Warp specialisation: one thread of a producer warpgroup keeps four stages of TMA loads (UTMALDG) in flight, two consumer
 // warpgroups do nothing but wgmma (HGMMA), 128 x 128 a block. Semaphores say full and empty; no barrier in the loop.
+// shows: HGMMA UTMALDG UTMASTG USETMAXREG
 // language: thunderkittens
 // architectures: sm_90a
 // axes: M = in0[0], K = in0[1], N = in1[1]

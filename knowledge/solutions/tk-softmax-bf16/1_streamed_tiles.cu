@@ -1,8 +1,10 @@
 // nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -DKITTENS_HOPPER -DNDEBUG --use_fast_math --expt-extended-lambda --expt-relaxed-constexpr \
 //   -Xcompiler=-Wno-psabi,-fno-strict-aliasing -I$TK_ROOT/include -I$TK_ROOT/prototype -I$KW \
 //   -shared -Xcompiler -fPIC 1_streamed_tiles.cu -lcuda -o k.so
+// run: kernelwright evaluate reference.py 1_streamed_tiles.cu --device none
 // softmax(x) along rows of a bfloat16 matrix. A warp takes 16 rows and walks over them in register tiles of 16 x 64, twice:
 // once for largest and sum (online softmax), once to write. Any number of columns that is a multiple of 64.
+// shows: MUFU.EX2 SHFL
 // language: thunderkittens
 // architectures: sm_90a
 // axes: R = in0[0], C = in0[1]

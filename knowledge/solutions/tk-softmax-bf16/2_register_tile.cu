@@ -1,8 +1,10 @@
 // nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -DKITTENS_HOPPER -DNDEBUG --use_fast_math --expt-extended-lambda --expt-relaxed-constexpr \
 //   -Xcompiler=-Wno-psabi,-fno-strict-aliasing -I$TK_ROOT/include -I$TK_ROOT/prototype -I$KW \
 //   -shared -Xcompiler -fPIC 2_register_tile.cu -lcuda -o k.so
+// run: kernelwright evaluate reference.py 2_register_tile.cu --device none
 // The whole of 16 rows stays in the registers of a warp, 16 x C values: read once, written once, one exp an element. The
 // width is a template parameter: 64, 128 or 256 columns.
+// shows: MUFU.EX2
 // language: thunderkittens
 // architectures: sm_90a
 // axes: R = in0[0], C = in0[1]

@@ -1,8 +1,10 @@
 // nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -DKITTENS_HOPPER -DNDEBUG --use_fast_math --expt-extended-lambda --expt-relaxed-constexpr \
 //   -Xcompiler=-Wno-psabi,-fno-strict-aliasing -I$TK_ROOT/include -I$TK_ROOT/prototype -I$KW \
 //   -shared -Xcompiler -fPIC 3_tma.cu -lcuda -o k.so
+// run: kernelwright evaluate reference.py 3_tma.cu --device none
 // Tiles come and go by TMA (UTMALDG, UTMASTG): each warp has two tiles in shared memory, one on its way while the other is
 // worked on, and a launch has no more blocks than fit the device, each walking over the rows.
+// shows: UTMALDG UTMASTG MUFU.EX2
 // language: thunderkittens
 // architectures: sm_90a
 // axes: R = in0[0], C = in0[1]
