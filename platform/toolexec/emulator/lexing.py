@@ -8,6 +8,7 @@ _OPAQUE = re.compile(
     r"""//(?:[^\n\\]|\\.|\\\n)*|/\*.*?\*/|R"([^()\s\\]{0,16})\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"|(?<![0-9a-fA-F])'(?:[^'\\\n]|\\.)+'""",
     re.S,
 )
+_ALIGN = re.compile(r"\b(?:alignas|__align__|__builtin_align__)\s*\(")
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -84,3 +85,29 @@ def in_function(mask: str, position: int) -> bool:
         elif letter == "}" and open_:
             open_.pop()
     return any(open_)
+
+
+def without_alignment(text: str, mask: str) -> tuple[str, str]:
+    """A declaration without alignas(..), and what was in it."""
+    align = "0"
+    while found := _ALIGN.search(mask):
+        end = closing(mask, found.end() - 1)
+        if end < 0:
+            break
+        align = text[found.end() : end]
+        text, mask = text[: found.start()] + " " + text[end + 1 :], mask[: found.start()] + " " + mask[end + 1 :]
+    return text, align
+
+
+def uncommented(text: str) -> str:
+    """The text with its comments blanked."""
+    mask = masked(text)
+    kept = (
+        c if m != " " or c in " \n" or _quoted(mask, i) else " "
+        for i, (c, m) in enumerate(zip(text, mask, strict=True))
+    )
+    return "".join(kept)
+
+
+def _quoted(mask: str, at: int) -> bool:
+    return mask.count('"', 0, at) % 2 == 1

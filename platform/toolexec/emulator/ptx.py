@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from kernelwright.toolexec.emulator.lexing import closing, masked, split
+from kernelwright.toolexec.emulator.lexing import closing, masked, split, uncommented
 from kernelwright.toolexec.emulator.ptx_scalars import SCALARS
 
 _ASM = re.compile(r"\b(?:asm|__asm__)\b(?:\s*\b(?:volatile|__volatile__)\b)?\s*\(")
@@ -110,10 +110,10 @@ def _statement(body: str) -> str:
             sections.append("")
         else:
             sections[-1] += body[at]
-    template = "".join(ast.literal_eval(s) for s in _STRING.findall(_uncommented(sections[0])))
+    template = "".join(ast.literal_eval(s) for s in _STRING.findall(uncommented(sections[0])))
     operands: list[str] = []
     for section in sections[1:3]:
-        section = _uncommented(section)
+        section = uncommented(section)
         for part in split(section, masked(section)):
             found = _OPERAND.fullmatch(part)
             if not found:
@@ -122,19 +122,6 @@ def _statement(body: str) -> str:
     block = _Block()
     lines = [_instruction(block, i) for i in _instructions(template)]
     return "do { " + " ".join([*operands, *lines]) + " } while (0)"
-
-
-def _uncommented(text: str) -> str:
-    mask = masked(text)
-    kept = (
-        c if m != " " or c in " \n" or _quoted(mask, i) else " "
-        for i, (c, m) in enumerate(zip(text, mask, strict=True))
-    )
-    return "".join(kept)
-
-
-def _quoted(mask: str, at: int) -> bool:
-    return mask.count('"', 0, at) % 2 == 1
 
 
 def _instructions(template: str) -> list[str]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from kernelwright.toolexec.emulator.device_variables import apart
 from kernelwright.toolexec.emulator.dynamic_shared import with_dynamic_uses
 from kernelwright.toolexec.emulator.host_code import addresses, attributes
-from kernelwright.toolexec.emulator.lexing import closing, in_function, masked, opening, split
+from kernelwright.toolexec.emulator.lexing import closing, in_function, masked, opening, split, without_alignment
 from kernelwright.toolexec.emulator.ptx import assembled
 
-_ALIGN = re.compile(r"\b(?:alignas|__align__|__builtin_align__)\s*\(")
 _SHARED = re.compile(r"(?:\b(?:extern|static)\s+)*\b__shared__\b(?:\s+(?:extern|static)\b)?")
 _DECLARATOR = re.compile(r"(?:\(\s*([*&]+)\s*([A-Za-z_]\w*)\s*\)|([A-Za-z_]\w*))$")
 FOREIGN = (
@@ -78,7 +78,7 @@ def translate(text: str, name: str) -> str:
         return _at(text, name, position)
 
     edits = [*_launches(text, mask, name), *_shared(text, mask, name), *assembled(text, mask, where)]
-    edits += [*addresses(text, mask), *attributes(text, mask)]
+    edits += [*addresses(text, mask), *attributes(text, mask), *apart(text, mask)]
     for start, end, new in sorted(edits, reverse=True):
         lost = text.count("\n", start, end) - new.count("\n")
         text = text[:start] + new + "\n" * max(lost, 0) + text[end:]
@@ -154,7 +154,7 @@ def _shared(text: str, mask: str, name: str) -> list[tuple[int, int, str]]:
                 raise Untranslatable(
                     f"{_at(text, name, match.start())}: error: a __shared__ declaration without an end"
                 )
-        declaration, align = _without_alignment(text[match.end() : end], mask[match.end() : end])
+        declaration, align = without_alignment(text[match.end() : end], mask[match.end() : end])
         outside = not in_function(mask, match.start())
         extern = "extern" in match[0]
         new = _declared(declaration, align, extern=extern, outside=outside)
@@ -163,18 +163,6 @@ def _shared(text: str, mask: str, name: str) -> list[tuple[int, int, str]]:
             raise Untranslatable(f"{_at(text, name, match.start())}: error: {what} is not understood by the emulator")
         edits.append((match.start(), end + 1, new))
     return edits
-
-
-def _without_alignment(text: str, mask: str) -> tuple[str, str]:
-    """A declaration without alignas(..), and what was in it."""
-    align = "0"
-    while found := _ALIGN.search(mask):
-        end = closing(mask, found.end() - 1)
-        if end < 0:
-            break
-        align = text[found.end() : end]
-        text, mask = text[: found.start()] + " " + text[end + 1 :], mask[: found.start()] + " " + mask[end + 1 :]
-    return text, align
 
 
 def _declared(declaration: str, align: str, *, extern: bool, outside: bool) -> str:

@@ -271,10 +271,17 @@ __global__ void k41(const float* in, float* out, int n) {
     atomicAdd(counts, 1u);  // fault: race
   }
 }
+__device__ float first_row[64];
+__device__ __align__(16) float second_row[64] = {1};
+__global__ void k42(const float* in, float* out, int n) {
+  first_row[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = first_row[threadIdx.x + 1] + second_row[threadIdx.x];  // fault: out of bounds
+}
 typedef void (*kernel)(const float*, float*, int);
 const kernel kernels[] = {k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13, k14, k15, k16, k17, k18, k19,
                           k20, k21, k22, k23, k24, k25, k26, k27, k28, k29,
-                          k30, k31, k32, k33, k34, k35, k36, k37, k38, k39, k40, k41};
+                          k30, k31, k32, k33, k34, k35, k36, k37, k38, k39, k40, k41, k42};
 
 int kw_run(const kw_tensor* in, kw_tensor* out, const kw_scalar* scalars, kw_workspace*, kw_stream stream) {
   int which = int(scalars[0].i), n = int(out[0].shape[0]);
@@ -284,7 +291,7 @@ int kw_run(const kw_tensor* in, kw_tensor* out, const kw_scalar* scalars, kw_wor
     void* args[] = {&a, &o, &n};
     return cudaLaunchCooperativeKernel((const void*)k28, dim3(2), dim3(64), args, 0, (cudaStream_t)stream);
   }
-  kernels[which]<<<which == 10 || which == 19 || which >= 33 ? 2 : which == 0 ? n / 64 + 1 : 1, 64, which == 12 ? 32 * 4 : 0, (cudaStream_t)stream>>>(
+  kernels[which]<<<which == 10 || which == 19 || which >= 33 && which < 42 ? 2 : which == 0 ? n / 64 + 1 : 1, 64, which == 12 ? 32 * 4 : 0, (cudaStream_t)stream>>>(
       (const float*)in[0].data, (float*)out[0].data, n);
   return cudaGetLastError();
 }

@@ -115,3 +115,39 @@ def test_a_kernel_that_becomes_a_pointer_is_remembered(text: str, made: str) -> 
 def test_shared_memory_is_asked_for_by_the_kernels_name() -> None:
     made = translate("void h() { cudaFuncSetAttribute((const void*)n::k<4, 5>, attribute, 1 << 16); }", "k.cu")
     assert 'kwemu::function_attribute("n::k", (const void*)n::k<4, 5>, attribute' in made
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("__device__ float a[4];", "static kwemu::Apart<kwemu_t_a, 0> kwemu_v_a;"),
+        ("static __constant__ int n = -1;", "kwemu_v_n = {{}, static_cast<kwemu_t_n>(-1), {}};"),
+        ("__device__ __align__(16) float a[2] = {1, 2}, b[2];", "Apart<kwemu_t_a, 16> kwemu_v_a = {{}, {1, 2}, {}};"),
+        ("namespace n { __device__ cuda::atomic<int, scope> turn{0}; }", "kwemu_v_turn = {{}, {0}, {}};"),
+        ("/* c */ __device__ volatile int* p = nullptr;  // end", "typedef volatile int * kwemu_t_p ;"),
+    ],
+)
+def test_device_variables_get_room_around_them(text: str, made: str) -> None:
+    found = translate(f"\n{text}", "k.cu").splitlines()
+    assert len(found) == 2 and made in found[1], found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__device__ const float a[2] = {1, 2};",
+        "constexpr __device__ int n = 4;",
+        "__device__ float f(float x) { return x; }",
+        "__device__ float g(float);",
+        "extern __device__ int n;",
+        "struct S { static __device__ int n; __device__ int f() const; };",
+        "template <class T> __device__ T zero = 0;",
+        "__device__ struct { int a; } s;",
+        "__device__ float unsized[] = {1, 2};",
+        "__device__ int n = sizeof(A<int, 2>);",
+        "#define DEVICE __device__ int",
+        "auto f = [] __device__ (float x) { return x; };",
+    ],
+)
+def test_what_is_no_such_variable_is_left_alone(text: str) -> None:
+    assert translate(text, "k.cu") == text

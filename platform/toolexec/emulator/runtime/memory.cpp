@@ -9,6 +9,16 @@ namespace {
 std::vector<Object> objects;  // sorted by address
 size_t last;
 
+struct Variable {  // with room before and after it
+  uintptr_t low, high;
+  size_t room;
+  const char* name;
+};
+std::vector<Variable>& variables() {
+  static std::vector<Variable> all;
+  return all;
+}
+
 struct Arena {
   char* bytes;
   uint8_t* state;
@@ -124,6 +134,11 @@ void add_device_variables() {
         return int(mine);
       },
       nullptr);
+  for (const Variable& v : variables())
+    if (Object* o = object_of(v.low)) {
+      memset(o->state + (v.low - v.room - o->low), NOWHERE, v.room);
+      memset(o->state + (v.high - o->low), NOWHERE, v.room);
+    }
 }
 
 size_t allowed_shared(const Config& c) {
@@ -156,6 +171,12 @@ std::string place_of(uintptr_t a, bool& shared) {
     for (const Placed& p : b->placed) consider(p.name, long(p.offset), long(p.bytes));
     return found;
   }
+  for (const Variable& v : variables()) {
+    if (a < v.low - v.room || a >= v.high + v.room) continue;
+    if (a < v.low) return format("%lu bytes before %s (%lu bytes)", (unsigned long)(v.low - a), v.name, (unsigned long)(v.high - v.low));
+    if (a >= v.high) return format("%lu bytes past the end of %s (%lu bytes)", (unsigned long)(a - v.high), v.name, (unsigned long)(v.high - v.low));
+    return format("%s + %lu", v.name, (unsigned long)(a - v.low));
+  }
   if (Object* o = object_of(a)) return format("%s + %lu", o->name.c_str(), (unsigned long)(a - o->low));
   const Object* near = nullptr;
   auto distance = [a](const Object& o) { return a < o.low ? o.low - a : a - o.high; };
@@ -168,6 +189,10 @@ std::string place_of(uintptr_t a, bool& shared) {
 }  // namespace kwemu
 
 extern "C" {
+void kwemu_device_variable(const volatile void* value, size_t bytes, size_t room, const char* name) {
+  uintptr_t a = uintptr_t(value);
+  if (kwemu::CHECKED) kwemu::variables().push_back({a, a + bytes, room, name});
+}
 void* kwemu_shared_object(const void* tag, size_t bytes, size_t align, const char* name) {
   using namespace kwemu;
   Block& b = *machine.block;

@@ -35,6 +35,21 @@ void launch_packed(const Config& config, void (*kernel)(Params...), void** args,
   launch(config, [kernel](Params... p) KWEMU_UNSEEN { kernel(p...); }, *static_cast<std::remove_reference_t<Params>*>(args[I])...);
 }
 
+/* A device variable between rooms that belong to nobody: what ../../device_variables.py makes of one. */
+constexpr size_t ROOM = 128;
+template <class T, size_t Align>
+struct alignas(Align > 16 ? Align : 16) Apart {
+  char before[ROOM];
+  alignas(Align) T value;
+  char after[ROOM];
+};
+struct Known {
+  template <class T, size_t Align>
+  KWEMU_BARE Known(Apart<T, Align>& v, const char* name) {
+    kwemu_device_variable(&v.value, sizeof v.value, ROOM, name);
+  }
+};
+
 template <class T, class Tag>
 KWEMU_BARE T& shared(const char* name, Tag*, size_t align = 0) {
   static char tag;  // one address a declaration and instance

@@ -102,6 +102,7 @@ enum Reduction { BARRIER_ONLY, BARRIER_COUNT, BARRIER_AND, BARRIER_OR };
 }  // namespace kwemu
 
 extern "C" {
+KWEMU_HIDDEN void kwemu_device_variable(const volatile void* value, size_t bytes, size_t room, const char* name);
 KWEMU_HIDDEN void kwemu_run(const kwemu::Config*, kwemu::Body, void* arguments);
 KWEMU_HIDDEN void* kwemu_shared_object(const void* tag, size_t bytes, size_t align, const char* name);
 KWEMU_HIDDEN void* kwemu_dynamic_shared(void);
