@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -38,6 +38,9 @@ def run(
     threads: ThreadsOption = 1,
     seed: Annotated[int, typer.Option(help="Seed of all chances.")] = 0,
     model: ModelOption = None,
+    portfolio: Annotated[
+        bool, typer.Option("--portfolio", help="Begin with the schedules of Halide's own autoschedulers, too.")
+    ] = False,
     set_: SetOption = None,
     json_: JsonOption = False,
     workspace: WorkspaceOption = None,
@@ -63,7 +66,10 @@ def run(
         method=method,
         threads=threads,
         seed=seed,
-        seeds=[("rules", _directives(start.text("schedule.json")))],
+        seeds=[
+            ("rules", _directives(start.text("schedule.json"))),
+            *(_autoschedules(pipeline, threads) if portfolio else ()),
+        ],
         on_point=_progress,
         state=_state(out / "search.json"),
     )
@@ -125,14 +131,25 @@ def _timer(threads: int) -> Callable[[Pipeline, Sequence[Directive]], Measured]:
     return measure
 
 
+def _autoschedules(pipeline: Pipeline, threads: int) -> Iterator[tuple[str, list[Directive]]]:
+    """Name and schedule of every autoscheduler of Halide that has one for this pipeline."""
+    from kernelwright.search.autoschedule_text import directives_of_source
+    from kernelwright.toolexec.languages.halide_timing import AUTOSCHEDULERS, autoschedule_source
+
+    for name in AUTOSCHEDULERS:
+        try:
+            source = autoschedule_source(pipeline.model_dump(mode="json"), name, threads=threads)
+            yield name, directives_of_source(source, pipeline)
+        except ValueError as error:
+            note(f"{name} gives no seed: {error}")
+
+
 def _progress(point: Point) -> None:
     what = f"{point.ns / 1e3:.1f} us" if point.ns is not None else point.status
     note(f"{point.seconds:6.1f} s  {point.source:10} {what}")
 
 
-def _show_search(
-    searching: ScheduleSearch, state: SearchState, start: Candidate, out: Path, *, json_: bool
-) -> None:
+def _show_search(searching: ScheduleSearch, state: SearchState, start: Candidate, out: Path, *, json_: bool) -> None:
     """Write the best schedule and say how it was found. Exit 1 when nothing passed."""
     from kernelwright.search.schedule_space import candidate_of, pipelines_of
     from kernelwright.search.schedule_text import print_schedule

@@ -208,9 +208,9 @@ class _Checking:
         if self.places[consumer].kind == "inline":
             raise _Illegal(f"cannot be {what} at {consumer}.{loop}: {consumer} is inline and has no loops")
         around = stage.loops[stage.loops.index(loop) :]
-        gone = [v for v in around if v in stage.vectorized | stage.unrolled]
+        gone = [v for v in around if v in stage.vectorized]
         if gone:
-            raise _Illegal(f"cannot be {what} at {consumer}.{loop}: {gone[0]!r} around it is vectorised or unrolled")
+            raise _Illegal(f"cannot be {what} at {consumer}.{loop}: {gone[0]!r} around it is vectorised")
         for user, user_stage in self._users(name):
             if not self._inside(user, user_stage, consumer, number, loop):
                 raise _Illegal(f"cannot be {what} at {consumer}.{loop}: {user} uses it outside of that loop")

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 GIB = 1 << 30
+AUTOSCHEDULERS = ("Adams2019", "Mullapudi2016", "Li2018")
+"""Halide's own that schedule for a CPU (Anderson2021 is for GPUs)."""
 SAMPLES = 7
 """Timed samples; the fastest one counts."""
 SAMPLE_S = 2e-3
@@ -63,18 +65,8 @@ def time_schedule(
         "memory_bytes": int(memory_gib * GIB),
         "autoscheduler": autoscheduler,
     }
-    command = [sys.executable, "-P", "-m", "kernelwright.toolexec.languages.halide_timing"]
-    environment = {**os.environ, "HL_NUM_THREADS": str(threads)}
     try:
-        done = subprocess.run(
-            command,
-            input=json.dumps(job),
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-            env=environment,
-            check=False,
-        )
+        done = _child(job, timeout_s)
     except subprocess.TimeoutExpired:
         return Timed(None, "TIMEOUT", f"not compiled and timed within {timeout_s:g} s")
     try:
@@ -82,6 +74,56 @@ def time_schedule(
     except (IndexError, ValueError, TypeError):
         said = done.stderr.strip()[-300:]
         return Timed(None, "RUNTIME_ERROR", f"the child ended with {done.returncode}: {said}")
+
+
+def autoschedule_source(
+    pipeline: Mapping[str, Any],
+    autoscheduler: str,
+    *,
+    threads: int = 1,
+    timeout_s: float = 120.0,
+    memory_gib: float = 8.0,
+) -> str:
+    """The schedule of one of Halide's own autoschedulers, as the C++ that Halide prints, made in a bounded child.
+
+    Args:
+        pipeline: a Pipeline as JSON.
+        autoscheduler: ``Adams2019``, ``Mullapudi2016`` or ``Li2018``.
+        threads: threads the kernel may use.
+        timeout_s: wall time of the child.
+        memory_gib: its address space.
+
+    Raises:
+        ValueError: it gave none, in time or at all; the message says why.
+    """
+    job = {
+        "pipeline": dict(pipeline),
+        "threads": threads,
+        "memory_bytes": int(memory_gib * GIB),
+        "autoscheduler": autoscheduler,
+        "source": True,
+    }
+    try:
+        done = _child(job, timeout_s)
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"{autoscheduler} gave no schedule within {timeout_s:g} s") from None
+    try:
+        return str(json.loads(done.stdout.splitlines()[-1])["source"])
+    except (IndexError, ValueError, KeyError):
+        raise ValueError(f"{autoscheduler} gave no schedule: {done.stderr.strip()[-300:]}") from None
+
+
+def _child(job: Mapping[str, Any], timeout_s: float) -> subprocess.CompletedProcess[str]:
+    """Run a job in a process of its own; raises subprocess.TimeoutExpired."""
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "kernelwright.toolexec.languages.halide_timing"],
+        input=json.dumps(job),
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        env={**os.environ, "HL_NUM_THREADS": str(job["threads"])},
+        check=False,
+    )
 
 
 def measure_job(job: Mapping[str, Any]) -> Timed:
@@ -116,6 +158,18 @@ def measure_job(job: Mapping[str, Any]) -> Timed:
 
 def autoscheduled(job: Mapping[str, Any]) -> Any:
     """A job's pipeline compiled under one of Halide's own autoschedulers, for comparison."""
+    import halide as hl
+
+    from kernelwright.toolexec.languages import halide_emit
+
+    emitted, whole, _ = _autoscheduled(job)
+    run = whole.compile_to_callable(list(emitted.params.values()), hl.get_jit_target_from_environment())
+    shapes = halide_emit.buffer_shapes(job["pipeline"], halide_emit.flat_buffers(job["pipeline"]))
+    return halide_emit.Compiled(run, job["pipeline"], [], shapes)
+
+
+def _autoscheduled(job: Mapping[str, Any]) -> tuple[Any, Any, str]:
+    """(emitted pipeline, hl.Pipeline, source) of a job after an autoscheduler has had its way."""
     from pathlib import Path
 
     import halide as hl
@@ -136,9 +190,8 @@ def autoscheduled(job: Mapping[str, Any]) -> Any:
         func.set_estimates([(0, extent) for extent in reversed(shapes[output])])
     target = hl.get_jit_target_from_environment()
     whole = hl.Pipeline(emitted.outputs)
-    whole.apply_autoscheduler(target, hl.AutoschedulerParams(name, {"parallelism": str(job["threads"])}))
-    run = whole.compile_to_callable(list(emitted.params.values()), target)
-    return halide_emit.Compiled(run, pipeline, [], shapes)
+    results = whole.apply_autoscheduler(target, hl.AutoschedulerParams(name, {"parallelism": str(job["threads"])}))
+    return emitted, whole, str(results.schedule_source)
 
 
 def _fastest_ns(call: Any) -> float:
@@ -160,15 +213,15 @@ def _fastest_ns(call: Any) -> float:
 
 
 def main() -> None:
-    """A job on stdin, a Timed on stdout."""
+    """A job on stdin; a Timed, or the source of a schedule, on stdout."""
     import resource
 
     job = json.loads(sys.stdin.read())
     limit = int(job["memory_bytes"])
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    found = measure_job(job)
-    sys.stdout.write("\n" + json.dumps(vars(found)) + "\n")
+    found = {"source": _autoscheduled(job)[2]} if job.get("source") else vars(measure_job(job))
+    sys.stdout.write("\n" + json.dumps(found) + "\n")
 
 
 if __name__ == "__main__":
