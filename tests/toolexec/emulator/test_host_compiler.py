@@ -114,14 +114,14 @@ def test_what_is_no_use_stays(line: str) -> None:
 
 
 @pytest.mark.skipif(CLANG is None, reason="no clang++ on the PATH; the emulator takes g++ or clang++")
-@pytest.mark.parametrize("file", ["faults.cu", "features.cu", "primitives.cu", "atomics.cu", "forms.cu"])
+@pytest.mark.parametrize("file", ["faults.cu", "features.cu", "primitives.cu", "atomics.cu", "forms.cu", "numbers.cu"])
 @pytest.mark.slow
 def test_clang_finds_and_lets_pass_the_same(emulator_cache: Path, tmp_path: Path, file: str) -> None:
     assert CLANG is not None and "clang" in compiler_version(CLANG.path)
     text = (HERE / file).read_text(encoding="utf-8")
     built = build_library(Source({file: text}, file), folder=emulator_cache, timeout_s=300.0, compiler=CLANG)
     assert built.ok and built.artifact is not None, built.log
-    numbers = sorted(int(n) for n in re.findall(r"^(?:template.*\n)?__global__ .*\b[afgkp](\d+)(?:_of)?\(", text, re.M))
+    numbers = sorted(int(n) for n in re.findall(r"^(?:template.*\n)?__global__ .*\b[afgknp](\d+)(?:_of)?\(", text, re.M))
     values = np.random.default_rng(1).random(256, dtype=np.float32)
     answers = Emulated(built.artifact, [file], tmp_path).run(
         *(Call([values], [("float32", [64])], [n]) for n in numbers)

@@ -1,3 +1,4 @@
-/* cuda_fp16.h: everything is in the prelude. */
+/* cuda_fp16.h: the types are in the prelude. */
 #pragma once
+#include "kwemu/half_functions.h"
 #include "kwemu/prelude.h"

@@ -82,7 +82,7 @@ inline uint16_t float_to_bfloat(float f, Rounding mode = NEAREST) {
   inline bool __hle(T a, T b) { return a <= b; }                                                   \
   inline bool __hge(T a, T b) { return a >= b; }                                                   \
   inline bool __heq(T a, T b) { return a == b; }                                                   \
-  inline bool __hne(T a, T b) { return a != b; }                                                   \
+  inline bool __hne(T a, T b) { return a < b || a > b; }                                           \
   inline int __hisinf(T a) { return (a.__x & 0x7fff) != T(INFINITY).__x ? 0 : a.__x & 0x8000 ? -1 : 1; }               \
   inline bool __hisnan(T a) { return (a.__x & 0x7fff) > T(INFINITY).__x; }                      \
   inline T##2 __hadd2(T##2 a, T##2 b) { return a + b; }                                            \
@@ -136,9 +136,6 @@ inline __half __low2half(__half2 h) { return h.x; }
 inline __half __high2half(__half2 h) { return h.y; }
 inline float __low2float(__half2 h) { return h.x; }
 inline float __high2float(__half2 h) { return h.y; }
-inline __half __int2half_rn(int i) { return __half(float(i)); }
-inline int __half2int_rn(__half h) { return int(rintf(h)); }
-inline int __half2int_rz(__half h) { return int(float(h)); }
 inline unsigned short __half_as_ushort(__half h) { return h.__x; }
 inline __half __ushort_as_half(unsigned short x) { return __half_raw{x}; }
 inline short __half_as_short(__half h) { return short(h.__x); }

@@ -70,22 +70,25 @@ inline float rnorm3df(float a, float b, float c) { return 1.0f / norm3df(a, b, c
   inline double __dmul_##suffix(double a, double b) { return a * b; }                                    \
   inline double __fma_##suffix(double a, double b, double c) { return fma(a, b, c); }
 KWEMU_ROUNDED(rn)
-KWEMU_ROUNDED(rz)
 #undef KWEMU_ROUNDED
+inline double __dsub_rn(double a, double b) { return a - b; }
+inline double __ddiv_rn(double a, double b) { return a / b; }
+inline double __drcp_rn(double a) { return 1.0 / a; }
+inline double __dsqrt_rn(double a) { return sqrt(a); }
 
 namespace kwemu {
 template <class I>
-I to_integer(double x) {  // CUDA clamps, and NaN becomes 0
+I to_integer(double x, bool from_double = false) {  // CUDA clamps, and NaN becomes 0, or the lowest number of 64 bits or from double
   double low = double(std::is_signed_v<I> ? -ldexp(1.0, sizeof(I) * 8 - 1) : 0.0), high = ldexp(1.0, sizeof(I) * 8 - std::is_signed_v<I>);
-  if (std::isnan(x)) return 0;
+  if (std::isnan(x)) return from_double || sizeof(I) == 8 ? I(I(1) << (sizeof(I) * 8 - 1)) : I(0);
   return x <= low ? I(low) : x >= high ? I(~I(0)) ^ (std::is_signed_v<I> ? I(I(1) << (sizeof(I) * 8 - 1)) : I(0)) : I(x);
 }
 }  // namespace kwemu
 #define KWEMU_CONVERT(name, F, I)                                                \
-  inline I __##name##_rn(F x) { return kwemu::to_integer<I>(rint(double(x))); }  \
-  inline I __##name##_rz(F x) { return kwemu::to_integer<I>(trunc(double(x))); } \
-  inline I __##name##_rd(F x) { return kwemu::to_integer<I>(floor(double(x))); } \
-  inline I __##name##_ru(F x) { return kwemu::to_integer<I>(ceil(double(x))); }
+  inline I __##name##_rn(F x) { return kwemu::to_integer<I>(rint(double(x)), sizeof(F) == 8); }  \
+  inline I __##name##_rz(F x) { return kwemu::to_integer<I>(trunc(double(x)), sizeof(F) == 8); } \
+  inline I __##name##_rd(F x) { return kwemu::to_integer<I>(floor(double(x)), sizeof(F) == 8); } \
+  inline I __##name##_ru(F x) { return kwemu::to_integer<I>(ceil(double(x)), sizeof(F) == 8); }
 KWEMU_CONVERT(float2int, float, int)
 KWEMU_CONVERT(float2uint, float, unsigned)
 KWEMU_CONVERT(float2ll, float, long long)
@@ -93,11 +96,16 @@ KWEMU_CONVERT(float2ull, float, unsigned long long)
 KWEMU_CONVERT(double2int, double, int)
 KWEMU_CONVERT(double2uint, double, unsigned)
 KWEMU_CONVERT(double2ll, double, long long)
+KWEMU_CONVERT(double2ull, double, unsigned long long)
 #undef KWEMU_CONVERT
 inline float __int2float_rn(int x) { return float(x); }
 inline float __uint2float_rn(unsigned x) { return float(x); }
 inline float __ll2float_rn(long long x) { return float(x); }
+inline float __ull2float_rn(unsigned long long x) { return float(x); }
 inline double __int2double_rn(int x) { return x; }
+inline double __uint2double_rn(unsigned x) { return x; }
+inline double __ll2double_rn(long long x) { return double(x); }
+inline double __ull2double_rn(unsigned long long x) { return double(x); }
 inline float __double2float_rn(double x) { return float(x); }
 inline int __float_as_int(float x) { return __builtin_bit_cast(int, x); }
 inline unsigned __float_as_uint(float x) { return __builtin_bit_cast(unsigned, x); }

@@ -2,6 +2,7 @@
 #pragma once
 #include "host.h"
 #include "ptx.h"
+#include "rounding.h"
 #include "sync.h"
 #include "../assert.h"
 #ifndef CUDART_INF_F
