@@ -59,8 +59,20 @@ __global__ void n2(const float* in, float* out, int n) {  // functions of number
   fine &= __brevll(1ull) == 1ull << 63 && __mul64hi(-1ll, 1ll) == -1 && __rhadd(3, 4) == 4 && __uhadd(3u, 4u) == 3u && __urhadd(3u, 4u) == 4u && __usad(3u, 5u, 1u) == 3u;
   out[threadIdx.x] = fine;
 }
+__global__ void n3(const float* in, float* out, int n) {  // bytes and half words, and the steps of dynamic programs
+  unsigned t = threadIdx.x, lanes = 0x80ff017fu;
+  bool fine = __vaddss4(lanes, 0xff01017fu) == 0x8000027fu && __vaddus4(lanes, 0x80020101u) == 0xffff0280u && __vsubus2(0x00050003u, 0x00030005u) == 0x00020000u;
+  fine &= __vabs4(lanes) == 0x8001017fu && __vabsss4(lanes) == 0x7f01017fu && __vneg2(0x80000001u) == 0x8000ffffu && __vnegss2(0x80000001u) == 0x7fffffffu;
+  fine &= __vcmpges4(lanes, 0u) == 0x0000ffffu && __vcmpgeu4(lanes, 0x80808080u) == 0xffff0000u && __vsetlts2(0xffff0001u, 0u) == 0x00010000u && __vsetne4(lanes, lanes) == 0u;
+  fine &= __vsads4(0xff01ff01u, 0u) == 4u && __vsadu4(0xff010000u, 0u) == 256u && __vhaddu4(0xff000000u, 0xff000000u) == 0xff000000u && __vavgs2(0xfffe0002u, 0xffff0001u) == 0xfffe0002u;
+  fine &= __viaddmax_s32(3, -5, -9) == -2 && __viaddmax_s32_relu(3, -5, -9) == 0 && __viaddmin_u32(3u, 4u, 9u) == 7u && __vimax3_s16x2(0x0001ffffu, 0x00020003u, 0x00000001u) == 0x00020003u;
+  bool first = false, high = false, low = true;
+  fine &= __vibmax_s32(4, 4, &first) == 4 && first && __vibmin_u16x2(0x00010005u, 0x00020003u, &high, &low) == 0x00010003u && high && !low;
+  fine &= __vimax_s32_relu(-3, -4) == 0 && __vimin_s16x2_relu(0x00058000u, 0x00030001u) == 0x00030000u;
+  out[t] = fine;
+}
 typedef void (*kernel)(const float*, float*, int);
-const kernel kernels[] = {n0, n1, n2};
+const kernel kernels[] = {n0, n1, n2, n3};
 
 int kw_run(const kw_tensor* in, kw_tensor* out, const kw_scalar* scalars, kw_workspace*, kw_stream stream) {
   kernels[int(scalars[0].i)]<<<1, 64, 0, (cudaStream_t)stream>>>((const float*)in[0].data, (float*)out[0].data, 64);

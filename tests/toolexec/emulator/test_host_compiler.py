@@ -121,7 +121,9 @@ def test_clang_finds_and_lets_pass_the_same(emulator_cache: Path, tmp_path: Path
     text = (HERE / file).read_text(encoding="utf-8")
     built = build_library(Source({file: text}, file), folder=emulator_cache, timeout_s=300.0, compiler=CLANG)
     assert built.ok and built.artifact is not None, built.log
-    numbers = sorted(int(n) for n in re.findall(r"^(?:template.*\n)?__global__ .*\b[afgknp](\d+)(?:_of)?\(", text, re.M))
+    numbers = sorted(
+        int(n) for n in re.findall(r"^(?:template.*\n)?__global__ .*\b[afgknp](\d+)(?:_of)?\(", text, re.M)
+    )
     values = np.random.default_rng(1).random(256, dtype=np.float32)
     answers = Emulated(built.artifact, [file], tmp_path).run(
         *(Call([values], [("float32", [64])], [n]) for n in numbers)

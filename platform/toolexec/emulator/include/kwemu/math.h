@@ -159,30 +159,6 @@ inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
 }
 inline int __dp2a_lo(int a, int b, int c) { return c + int(short(a)) * int((signed char)b) + int(short(a >> 16)) * int((signed char)(b >> 8)); }
 inline int __dp2a_hi(int a, int b, int c) { return __dp2a_lo(a, b >> 16, c); }
-/* Bytes and half words of a register, each on its own. */
-#define KWEMU_LANES(name, bits, T, expression)                             \
-  inline unsigned name(unsigned x, unsigned y) {                           \
-    unsigned made = 0, low = (1u << bits) - 1;                             \
-    for (int i = 0; i < 32; i += bits) {                                   \
-      T a = T(x >> i & low), b = T(y >> i & low);                          \
-      made |= (unsigned(expression) & low) << i;                           \
-    }                                                                      \
-    return made;                                                           \
-  }
-#define KWEMU_BOTH_WIDTHS(name, T4, T2, expression) KWEMU_LANES(name##4, 8, T4, expression) KWEMU_LANES(name##2, 16, T2, expression)
-KWEMU_BOTH_WIDTHS(__vadd, uint8_t, uint16_t, a + b)
-KWEMU_BOTH_WIDTHS(__vsub, uint8_t, uint16_t, a - b)
-KWEMU_BOTH_WIDTHS(__vmaxs, int8_t, int16_t, a < b ? b : a)
-KWEMU_BOTH_WIDTHS(__vmins, int8_t, int16_t, a < b ? a : b)
-KWEMU_BOTH_WIDTHS(__vmaxu, uint8_t, uint16_t, a < b ? b : a)
-KWEMU_BOTH_WIDTHS(__vminu, uint8_t, uint16_t, a < b ? a : b)
-KWEMU_BOTH_WIDTHS(__vavgu, uint8_t, uint16_t, (a + b + 1) / 2)
-KWEMU_BOTH_WIDTHS(__vabsdiffu, uint8_t, uint16_t, a < b ? b - a : a - b)
-KWEMU_BOTH_WIDTHS(__vcmpeq, uint8_t, uint16_t, a == b ? ~0u : 0u)
-KWEMU_BOTH_WIDTHS(__vcmpgtu, uint8_t, uint16_t, a > b ? ~0u : 0u)
-KWEMU_BOTH_WIDTHS(__vcmpgts, int8_t, int16_t, a > b ? ~0u : 0u)
-#undef KWEMU_BOTH_WIDTHS
-#undef KWEMU_LANES
 inline unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }
 inline unsigned umax(unsigned a, unsigned b) { return a < b ? b : a; }
 inline long long llmin(long long a, long long b) { return a < b ? a : b; }

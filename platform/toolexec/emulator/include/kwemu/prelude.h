@@ -1,6 +1,7 @@
 /* What nvcc gives a .cu file without being asked; included before its first line. */
 #pragma once
 #include "host.h"
+#include "lanes.h"
 #include "ptx.h"
 #include "rounding.h"
 #include "sync.h"
