@@ -1,5 +1,7 @@
 // nvcc -std=c++17 -O3 -arch=sm_80 --expt-relaxed-constexpr -I$CUTLASS/include -I$KW -shared -Xcompiler -fPIC 1_direct.cu -o k.so
+// run: kernelwright evaluate reference.py 1_direct.cu --device emulated --set rows=100 --set columns=68
 // y[c][r] = x[r][c], float32, any shape. Each thread moves one element: a warp reads a line of x but writes 32 lines of y.
+// shows: LDG.E STG.E
 // language: cute
 // axes: R = in0[0], C = in0[1]
 // launch: transpose grid(cdiv(C, 32), cdiv(R, 32)) block(256)

@@ -1,6 +1,8 @@
 // nvcc -std=c++17 -O3 -arch=sm_80 --expt-relaxed-constexpr -I$CUTLASS/include -I$KW -shared -Xcompiler -fPIC 2_tile.cu -o k.so
+// run: kernelwright evaluate reference.py 2_tile.cu --device emulated --set rows=100 --set columns=68
 // A 32 x 32 tile passes through shared memory, so that a warp reads and writes whole lines of 128 bytes. Reading a column
 // of a tile whose rows are 32 words long hits one bank 32 times: that is what the next rung removes.
+// shows: LDS STS
 // language: cute
 // axes: R = in0[0], C = in0[1]
 // launch: transpose grid(cdiv(C, 32), cdiv(R, 32)) block(256)

@@ -1,5 +1,7 @@
 // nvcc -std=c++17 -O3 -arch=sm_80 --expt-relaxed-constexpr -I$CUTLASS/include -I$KW -shared -Xcompiler -fPIC 3_swizzle.cu -o k.so
+// run: kernelwright evaluate reference.py 3_swizzle.cu --device emulated --set rows=100 --set columns=68
 // One change against 2_tile.cu: the tile's layout is swizzled. No padding is needed, and 16-byte accesses stay possible.
+// shows: LDS STS
 // language: cute
 // axes: R = in0[0], C = in0[1]
 // launch: transpose grid(cdiv(C, 32), cdiv(R, 32)) block(256)

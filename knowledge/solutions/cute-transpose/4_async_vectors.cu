@@ -1,6 +1,8 @@
 // nvcc -std=c++17 -O3 -arch=sm_80 --expt-relaxed-constexpr -I$CUTLASS/include -I$KW -shared -Xcompiler -fPIC 4_async_vectors.cu -o k.so
+// run: kernelwright evaluate reference.py 4_async_vectors.cu --device emulated --set rows=100 --set columns=68
 // 64 x 64 tiles: cp.async brings 16 bytes a thread from global to shared memory past the registers (LDGSTS), and each
 // thread gathers four words of a column and stores them as 16 bytes. rows and cols must be multiples of 4.
+// shows: LDGSTS.E.BYPASS.LTC128B.128 STG.E.128
 // language: cute
 // axes: R = in0[0], C = in0[1]
 // launch: transpose grid(cdiv(C, 64), cdiv(R, 64)) block(256)
