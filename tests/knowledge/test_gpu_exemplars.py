@@ -18,6 +18,7 @@ from knowledge.gpu_cases import CASES
 from knowledge.gpu_emulation import run_rungs
 from knowledge.gpu_facts import FACTS_FILE, architectures_of, compiled, compiler_of, facts_of
 from knowledge.gpu_toolchain import SOLUTIONS, ladder, need, thunderkittens
+from knowledge.test_gpu_solutions import CLAIMS
 
 from kernelwright.memory.solution_files import load_solution
 from kernelwright.records import Entry, ReviewState, Solution
@@ -26,7 +27,8 @@ EXEMPLARS = sorted(p.parent.name for p in SOLUTIONS.glob("*/reference.py") if p.
 EMULATED = [s for s in EXEMPLARS if s in CASES]
 RUNGS = [(s, r["name"], r["entry_file"]) for s in EXEMPLARS for r in ladder(s)]
 QUICK = [r for r in RUNGS if r[0].startswith(("cuda-", "triton-"))]
-SLOW_ONES = [r for r in RUNGS if r not in QUICK]
+SLOW_ONES = [r for r in RUNGS if r not in QUICK and r[0] not in CLAIMS]
+"""Rungs of CuTe and ThunderKittens; the oldest eight solutions have their daily build in test_gpu_solutions.py."""
 TODAY = datetime.date.today().toordinal()
 _SHOWS = re.compile(r"^(?://|#) shows(?: (sm_\w+))?: (.+)$", re.M)
 
