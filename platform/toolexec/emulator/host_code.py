@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 
-from kernelwright.toolexec.emulator.lexing import closing
+from kernelwright.toolexec.emulator.lexing import closing, masked
 
 _KERNEL = re.compile(r"\b__global__\b")
 _POINTER = r"(?:const\s+)?void\s*(?:const\s*)?\*(?:\s*const)?"
 _CAST = re.compile(rf"(?:\(\s*{_POINTER}\s*\)|\breinterpret_cast\s*<\s*{_POINTER}\s*>\s*\()\s*(&?\s*([A-Za-z_][\w:]*))")
+_MEMBER = re.compile(r"(?:\.|->)\s*\b(gridDim|blockDim)\b")
 _ATTRIBUTE = re.compile(r"\bcudaFuncSetAttribute\s*\(")
 
 
@@ -31,6 +32,17 @@ def kernel_names(mask: str) -> set[str]:
             if not at:
                 break
     return found
+
+
+def with_config_members(text: str) -> str:
+    """A source in which members named as a thread's ``gridDim`` and ``blockDim`` (cudaLaunchConfig_t's) are others.
+
+    Args:
+        text: CUDA C++.
+    """
+    for match in reversed(list(_MEMBER.finditer(masked(text)))):
+        text = f"{text[: match.start(1)]}kwemu_{text[match.start(1) :]}"
+    return text
 
 
 def addresses(text: str, mask: str) -> list[tuple[int, int, str]]:

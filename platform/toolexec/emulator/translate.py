@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from kernelwright.toolexec.emulator.device_variables import apart
 from kernelwright.toolexec.emulator.dynamic_shared import with_dynamic_uses
-from kernelwright.toolexec.emulator.host_code import addresses, attributes
+from kernelwright.toolexec.emulator.host_code import addresses, attributes, with_config_members
 from kernelwright.toolexec.emulator.lexing import closing, in_function, masked, opening, split, without_alignment
 from kernelwright.toolexec.emulator.ptx import assembled
 
@@ -28,9 +28,10 @@ FOREIGN = (
         r"\bmbarrier\b|\bbarrier_arrive_tx\b|\bbarrier_expect_tx\b|\bCluster(?:Transaction)?Barrier\b",
         "mbarriers of PTX",
     ),
-    (r"\bcluster_group\b|\bthis_cluster\b|__cluster_dims__", "clusters"),
+    (r"\bcluster_group\b|\bthis_cluster\b|__cluster_dims__|\bcudaLaunchAttributeClusterDimension\b", "clusters"),
     (r"\bcudaTextureObject_t\b|\btex[123]D\w*\s*<", "textures"),
     (r"\bcudaGraph\w+", "CUDA graphs"),
+    (r"\b__nv_fp[468]\w+|\b__nv_cvt_\w+_to_fp[468]\w*", "floats of 8 bits and less"),
     (r"#\s*include\s*<cuda/(?!std/|barrier>|atomic>)", "libcu++"),
     (r"#\s*include\s*[<\"]kittens\.cuh[>\"]", "ThunderKittens"),
     (r"#\s*include\s*<(cub|thrust|curand\w*|cublas\w*)[/.]", "CUDA's libraries"),
@@ -71,7 +72,7 @@ def translate(text: str, name: str) -> str:
         Untranslatable: a launch or a declaration whose form is not understood.
         UnknownInstruction: PTX that is not emulated.
     """
-    text = with_dynamic_uses(text)
+    text = with_config_members(with_dynamic_uses(text))
     mask = masked(text)
 
     def where(position: int) -> str:

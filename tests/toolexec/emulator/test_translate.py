@@ -55,6 +55,8 @@ def test_a_declaration_outside_functions_is_refused() -> None:
         ("cg::cluster_group g;", "clusters"),
         ("auto tma = make_tma_copy(SM90_TMA_LOAD{}, tensor, layout);", "TMA"),
         ("warpgroup_arrive();", "wgmma"),
+        ("__nv_fp8_e4m3 x(1.0f);", "floats of 8 bits"),
+        ("attribute.id = cudaLaunchAttributeClusterDimension;", "clusters"),
         ("auto mma = make_tiled_mma(SM90_64x64x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>{});", "sm_90"),
         ("auto mma = SM100_MMA_F16BF16_SS<half_t, half_t, float, 128, 64>{};", "sm_90"),
         ("__shared__ cutlass::arch::ClusterTransactionBarrier full;", "mbarriers"),
@@ -110,6 +112,14 @@ def test_a_name_that_is_declared_again_is_left_alone(shadow: str) -> None:
 def test_a_kernel_that_becomes_a_pointer_is_remembered(text: str, made: str) -> None:
     head = "template <class T, bool B> __global__ void __launch_bounds__(64) k(T* p) {}\n"
     assert translate(f"{head}void h() {{ f({text}); }}", "k.cu").splitlines()[1] == f"void h() {{ f({made}); }}"
+
+
+def test_members_of_a_launch_configuration_are_no_threads_variables() -> None:
+    made = translate(
+        "void h() { c.gridDim = dim3(2); p->blockDim.x = 4; k<<<c.gridDim, 1>>>(); n = gridDim.x; }", "k.cu"
+    )
+    assert "c.kwemu_gridDim = dim3(2); p->kwemu_blockDim.x = 4;" in made
+    assert "c.kwemu_gridDim, 1)" in made and "n = gridDim.x;" in made
 
 
 def test_shared_memory_is_asked_for_by_the_kernels_name() -> None:

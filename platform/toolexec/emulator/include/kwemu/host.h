@@ -99,6 +99,48 @@ inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) {
   *p = cudaDeviceProp{"emulated", 48 << 10, 227 << 10, 32, 1024, 8, 0, 4};
   return cudaSuccess;
 }
+inline cudaError_t cudaGetDeviceCount(int* n) { return *n = 1, cudaSuccess; }
+inline cudaError_t cudaStreamCreate(cudaStream_t* s) { return *s = nullptr, cudaSuccess; }
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) { return cudaStreamCreate(s); }
+inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned = 0) { return cudaSuccess; }
+inline cudaError_t cudaEventCreate(cudaEvent_t* e) { return *e = nullptr, cudaSuccess; }
+inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) { return cudaEventCreate(e); }
+inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t = nullptr) { return cudaGetLastError(); }
+inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaGetLastError(); }
+inline cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
+inline cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind k) {
+  for (size_t i = 0; i < height; i++) cudaMemcpy(static_cast<char*>(to) + i * to_pitch, static_cast<const char*>(from) + i * from_pitch, width, k);
+  return cudaGetLastError();
+}
+inline cudaError_t cudaMemcpy2DAsync(void* to, size_t tp, const void* from, size_t fp, size_t w, size_t h, cudaMemcpyKind k, cudaStream_t = nullptr) { return cudaMemcpy2D(to, tp, from, fp, w, h, k); }
+template <class F>
+cudaError_t cudaOccupancyMaxPotentialBlockSize(int* blocks, int* threads, F, size_t = 0, int limit = 0) { return *blocks = 4, *threads = limit ? limit : 256, cudaSuccess; }
+
+/* Launches with attributes: a cooperative one is, of the others none changes what a kernel computes. */
+enum cudaLaunchAttributeID { cudaLaunchAttributeIgnore, cudaLaunchAttributeCooperative = 2, cudaLaunchAttributeProgrammaticStreamSerialization = 6, cudaLaunchAttributePriority = 8 };
+union cudaLaunchAttributeValue { int cooperative, programmaticStreamSerializationAllowed, priority; };
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id;
+  cudaLaunchAttributeValue val;
+};
+struct cudaLaunchConfig_t {
+  dim3 kwemu_gridDim, kwemu_blockDim;  // host_code.py writes them so: the other names are a thread's
+  size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  cudaLaunchAttribute* attrs;
+  unsigned numAttrs;
+};
+template <class... Params, class... Args>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* c, void (*kernel)(Params...), Args&&... args) {
+  bool cooperative = false;
+  for (unsigned i = 0; i < c->numAttrs; i++) cooperative |= c->attrs[i].id == cudaLaunchAttributeCooperative && c->attrs[i].val.cooperative;
+  kwemu::Config config{c->kwemu_gridDim, c->kwemu_blockDim, c->dynamicSmemBytes, cooperative, kwemu::Site{}, "", true};
+  kwemu::launch(config, [kernel](Params... p) KWEMU_UNSEEN { kernel(p...); }, Params(args)...);
+  return cudaGetLastError();
+}
+inline void cudaGridDependencySynchronize() {}
+inline void cudaTriggerProgrammaticLaunchCompletion() {}
 #define KWEMU_LAUNCHER(name, cooperative)                                                                                             \
   template <class... Params>                                                                                                          \
   cudaError_t name(void (*kernel)(Params...), dim3 grid, dim3 block, void** args, size_t shared = 0, cudaStream_t = nullptr, KWEMU_HERE) { \
