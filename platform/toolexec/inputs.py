@@ -19,8 +19,9 @@ from kernelwright.toolexec.precision import EPSILONS, as_float, narrow
 Array = npt.NDArray[Any]
 NON_FINITE = "non-finite"
 ZERO_ONE = "zero-one"
+CONSTANT = "constant"
 FAMILIES = (
-    "as-is", "signed-normal", "heavy-tail", "outlier", "scaled", "constant", "alternating", "denormals", "bounds",
+    "as-is", "signed-normal", "heavy-tail", "outlier", "scaled", CONSTANT, "alternating", "denormals", "bounds",
     ZERO_ONE, NON_FINITE,
 )  # fmt: skip
 """In the order of how much they usually tell. ``outlier`` is a permuted draw with one far element, ``scaled`` has a
@@ -127,7 +128,7 @@ def float_family(family: str, base: Array, domain: Domain, rng: np.random.Genera
         values = centre + spread * rng.standard_normal(base.shape, dtype=np.float32)
     elif family == "heavy-tail":
         values = centre + spread * rng.standard_t(3, size=base.shape)
-    elif family == "constant":
+    elif family == CONSTANT:
         flat = base.reshape(-1)
         values = np.full(base.shape, flat[rng.integers(flat.size)])
     elif family == "alternating":
@@ -148,7 +149,7 @@ def integer_family(family: str, base: Array, domain: Domain, rng: np.random.Gene
     if domain.low is None or domain.high is None:
         return rng.permutation(base.reshape(-1)).reshape(base.shape)
     low, high = int(domain.low), int(domain.high)
-    if family == "constant":
+    if family == CONSTANT:
         return np.full(base.shape, rng.integers(low, high + 1), dtype=base.dtype)
     values = rng.integers(low, high + 1, size=base.shape)
     if family == "outlier":

@@ -10,7 +10,7 @@ from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.reference import Reference
 from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.judge.relations import COMBINED, RELATIONS, ROWS_JOINED, ROWS_PERMUTED
-from kernelwright.toolexec.numerics import compare
+from kernelwright.toolexec.numerics import Expected, compare
 
 FORWARD = "return torch.relu(x * self.weight * self.factor + self.bias)"
 CASES = {
@@ -58,6 +58,20 @@ def test_a_relation_only_accuses(book):
     with pytest.raises(Rejection) as told:
         check_outputs(wrong, misled, book, family=ROWS_JOINED, tally=Tally(), inputs=case.inputs)
     assert told.value.status is Status.WRONG_VALUES
+
+
+@pytest.mark.parametrize("book", ["affine"], indirect=True)
+def test_a_sum_of_equal_terms_may_drift(book):
+    """16,384 equal terms added one after the other, in float32: honest, and 2e-4 off."""
+    terms = np.full(16_384, np.float32(0.77))
+    right, drifted = float(terms.sum(dtype=np.float64)), np.cumsum(terms, dtype=np.float32)[-1]
+    assert 3e-5 < abs(float(drifted) / right - 1) < 3e-4
+    expected = [Expected.of(np.full((4, 4), right), np.full((4, 4), right, np.float32), "float32")]
+    got = [np.full((4, 4), drifted)]
+    check_outputs(got, expected, book, family="constant", tally=Tally())
+    for other, factor in (("as-is", 1.0), ("constant", 1.002)):
+        with pytest.raises(Rejection):
+            check_outputs([g * np.float32(factor) for g in got], expected, book, family=other, tally=Tally())
 
 
 @pytest.mark.parametrize("book", ["quantised"], indirect=True)

@@ -43,6 +43,8 @@ class Scripted:
         self.calls = self.cpu_ns = self.collect_ns = 0
         self.cores, self.cores_used, self.stray = (0,), 1.0, set[int]()
         self.slow_singles, self.slow_us = 0, 0.0
+        self.odd_rounds = set[int]()
+        self.gone = 0
         self.filled_before_armed = False
         self.seen: list[bytes] = []
 
@@ -69,7 +71,9 @@ class Scripted:
         self.calls += len(self.armed)
         self.seen += [self.inputs[s].tobytes() for s in self.armed]
         self.log.append(self.name)
-        self.cpu_ns = int(len(self.armed) * self.call_us * 1000 * self.cores_used)
+        self.gone += 1
+        odd = 30 if self.gone in self.odd_rounds else 1
+        self.cpu_ns = int(len(self.armed) * self.call_us * 1000 * self.cores_used * odd)
         self.clock.now += len(self.armed) * self.call_us * 1e-6
         late_us = self.slow_us if len(self.armed) == 1 and self.slow_singles > 0 else 0.0
         self.slow_singles -= len(self.armed) == 1
@@ -221,6 +225,12 @@ def test_more_processor_time_than_its_threads_have_is_no_speed():
         measure(100.0, {"eager": 200.0}, PLAN, cores_used=1.6 * 1.01)
     assert caught.value.status is Status.CHEATED
     measure(100.0, {"eager": 200.0}, PLAN, cores_used=1.05)
+
+
+def test_one_odd_moment_accuses_nobody_and_help_in_a_few_rounds_does():
+    measure(100.0, {"eager": 200.0}, PLAN, odd_rounds={4})
+    with pytest.raises(Rejection, match="cores on average"):
+        measure(100.0, {"eager": 200.0}, PLAN, odd_rounds=set(range(2, 30, 4)))
 
 
 def test_a_candidate_keeps_to_its_cores():
