@@ -67,6 +67,8 @@ class Answer:
 
     failure: str
     outs: list[np.ndarray[Any, Any]]
+    printed: str = ""
+    """By all calls of its process."""
 
 
 class Emulated:
@@ -95,7 +97,8 @@ class Emulated:
         answers = []
         for number, (call, failure) in enumerate(zip(calls, rows, strict=True)):
             outs_ = [] if failure else [np.load(folder / f"{number}-{i}.npy") for i in range(len(call.outs))]
-            answers.append(Answer(with_lines(failure, self.library, self.names) if locate else failure, outs_))
+            told = with_lines(failure, self.library, self.names) if locate else failure
+            answers.append(Answer(told, outs_, done.stdout))
         return answers
 
 

@@ -25,3 +25,7 @@ def answers(emulated: Callable[..., Emulated]) -> list[Answer]:
 def test_it_is_right(answers: list[Answer], number: int) -> None:
     assert not answers[number].failure
     assert (answers[number].outs[0] == 1).all(), answers[number].outs[0]
+
+
+def test_what_a_kernel_prints_is_printed(answers: list[Answer]) -> None:
+    assert "block 0 of 1: here  1.50 64" in answers[0].printed

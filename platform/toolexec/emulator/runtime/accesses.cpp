@@ -157,14 +157,21 @@ KWEMU_HIDDEN void __ubsan_handle_type_mismatch_v1(Mismatch* m, uintptr_t a) {
   unsigned align = 1u << m->log_align;
   if (!(a & (align - 1))) return;
   bool shared;
-  fault("misaligned", here(*machine.thread) + format(" uses %s (%u bytes aligned) at ", m->type->name, align) + place_of(a, shared) + " at " + at(Site{m->where.file, int(m->where.line)}));
+  // A header's code is told by the kernel's line that called it.
+  std::string where = strchr(m->where.file, '/') ? at_call(offset_of(KWEMU_PC)) : at(Site{m->where.file, int(m->where.line)});
+  fault("misaligned", here(*machine.thread) + format(" uses %s (%u bytes aligned) at ", m->type->name, align) + place_of(a, shared) + " at " + where);
 }
 
-void kwemu_misaligned(const volatile void* a, unsigned align, int line, const char* file) {
+static void misaligned(const volatile void* a, unsigned align, const std::string& where) {
   using namespace kwemu;
-  if (!CHECKED || !machine.thread) return;
   bool shared;
-  fault("misaligned", here(*machine.thread) + format(" uses what is to be %u bytes aligned at ", align) + place_of(uintptr_t(a), shared) + " at " + at(Site{file, line}));
+  fault("misaligned", here(*machine.thread) + format(" uses what is to be %u bytes aligned at ", align) + place_of(uintptr_t(a), shared) + " at " + where);
+}
+void kwemu_misaligned(const volatile void* a, unsigned align, int line, const char* file) {
+  if (kwemu::CHECKED && machine.thread) misaligned(a, align, kwemu::at(kwemu::Site{file, line}));
+}
+void kwemu_misaligned_at(const volatile void* a, unsigned align, void* pc) {
+  if (kwemu::CHECKED && machine.thread) misaligned(a, align, kwemu::at_call(offset_of(pc)));
 }
 
 void kwemu_atomic(const volatile void* a, unsigned bytes, int writes, int order, void* pc) {

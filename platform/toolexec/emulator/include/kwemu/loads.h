@@ -4,7 +4,7 @@
 
 #define KWEMU_LOAD(name) \
   template <class T>     \
-  inline T name(const T* p) { return *p; }
+  inline T name(const T* p, KWEMU_HERE) { return *kwemu::aligned(p, line, file); }
 KWEMU_LOAD(__ldg)
 KWEMU_LOAD(__ldca)
 KWEMU_LOAD(__ldcg)
@@ -14,7 +14,7 @@ KWEMU_LOAD(__ldcv)
 #undef KWEMU_LOAD
 #define KWEMU_STORE(name)      \
   template <class T, class V>  \
-  inline void name(T* p, V v) { *p = v; }
+  inline void name(T* p, V v, KWEMU_HERE) { *kwemu::aligned(p, line, file) = v; }
 KWEMU_STORE(__stwb)
 KWEMU_STORE(__stcg)
 KWEMU_STORE(__stcs)

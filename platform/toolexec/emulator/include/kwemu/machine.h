@@ -132,6 +132,7 @@ KWEMU_HIDDEN void kwemu_object_wait(void* barrier, unsigned phase, int line, con
 KWEMU_HIDDEN int kwemu_object_passed(void* barrier, unsigned phase, int line, const char* file);
 [[noreturn]] KWEMU_HIDDEN void kwemu_stop(const char* kind, const char* text, int line, const char* file);
 KWEMU_HIDDEN int kwemu_is_shared(const void* address);
+KWEMU_HIDDEN void kwemu_misaligned_at(const volatile void* address, unsigned alignment, void* pc);
 KWEMU_HIDDEN void kwemu_misaligned(const volatile void* address, unsigned alignment, int line, const char* file);
 }
 #define KWEMU_PC __builtin_extract_return_addr(__builtin_return_address(0))
@@ -144,10 +145,12 @@ KWEMU_BARE void* this_place() { return KWEMU_PC; }
 
 /* What ../../aligned_uses.py puts around pointers; whatever else stands there is handed on. */
 template <class T>
-__attribute__((always_inline)) inline T* aligned(T* p, KWEMU_HERE) {
+__attribute__((always_inline)) inline T* aligned(T* p, int line, const char* file) {
   if (uintptr_t(p) & (alignof(T) - 1)) kwemu_misaligned(p, unsigned(alignof(T)), line, file);
   return p;
 }
+template <class T>
+__attribute__((always_inline)) inline T* aligned(T* p, KWEMU_HERE) { return aligned(p, line, file); }
 template <class T>
 __attribute__((always_inline)) inline T& aligned(T& other) { return other; }
 }  // namespace kwemu

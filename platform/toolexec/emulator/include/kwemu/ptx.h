@@ -28,13 +28,13 @@ inline void* in_shared(unsigned offset) { return kwemu_shared_pointer(offset); }
 /* A load or store of count registers; seen by the checkers as one. */
 template <class T>
 KWEMU_BARE void read(T* to, const void* from, int count) {
-  if (uintptr_t(from) & (sizeof(T) * count - 1)) kwemu_stop("misaligned", "a vector load of PTX at an address that is no multiple of its size", 0, "");
+  if (uintptr_t(from) & (sizeof(T) * count - 1)) kwemu_misaligned_at(from, unsigned(sizeof(T) * count), KWEMU_PC);
   kwemu_touch(from, sizeof(T) * count, 0, KWEMU_PC);
   std::memcpy(to, from, sizeof(T) * count);
 }
 template <class T>
 KWEMU_BARE void write(void* to, const T* from, int count) {
-  if (uintptr_t(to) & (sizeof(T) * count - 1)) kwemu_stop("misaligned", "a vector store of PTX at an address that is no multiple of its size", 0, "");
+  if (uintptr_t(to) & (sizeof(T) * count - 1)) kwemu_misaligned_at(to, unsigned(sizeof(T) * count), KWEMU_PC);
   kwemu_touch(to, sizeof(T) * count, 1, KWEMU_PC);
   std::memcpy(to, from, sizeof(T) * count);
 }
