@@ -9,31 +9,24 @@ needs a scalar, bounds that are no constants), and the judge counts those.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from kernelwright.records import Directive
 from kernelwright.records.pipeline import Func, Pipeline, walk
+from kernelwright.search.gpu_legality import gpu_stage_problems, place_on_gpu
+from kernelwright.search.stage_loops import Illegal, StageLoops, cut, require_loop, require_positive
 
 ARITY: dict[str, tuple[int, int]] = {
     "inline": (0, 0), "compute_root": (0, 0), "compute_at": (2, 2), "store_at": (2, 2), "store_root": (0, 0),
     "store_in": (1, 1), "split": (4, 6), "tile": (8, 8), "fuse": (3, 3), "reorder": (1, 99), "vectorize": (1, 2),
     "unroll": (1, 2), "parallel": (1, 1), "vectorize_reduction": (2, 4), "precompute": (0, 0), "rewrite": (1, 9),
     "compute_with": (2, 3), "align_storage": (2, 2), "reorder_storage": (1, 99), "bound_extent": (2, 2),
-    "atomic": (0, 0),
+    "atomic": (0, 0), "gpu_blocks": (1, 3), "gpu_threads": (1, 3), "gpu_tile": (4, 12),
 }  # fmt: skip
 """Verb -> fewest and most arguments."""
 PARTIAL = "_partial"
-
-
-@dataclass
-class _Stage:
-    loops: list[str]
-    """Innermost first."""
-    reduced: set[str]
-    vectorized: set[str] = field(default_factory=set)
-    unrolled: set[str] = field(default_factory=set)
-    parallel: set[str] = field(default_factory=set)
+TARGETS = ("cpu", "cuda")
 
 
 @dataclass
@@ -45,42 +38,46 @@ class _Place:
     stored: tuple[str, str] | None = None
 
 
-class _Illegal(ValueError):
-    """One Directive that cannot be; the message says why."""
-
-
-def problems_of(pipeline: Pipeline, directives: Sequence[Directive]) -> list[str]:
+def problems_of(pipeline: Pipeline, directives: Sequence[Directive], *, target: str = "cpu") -> list[str]:
     """What is illegal in a schedule, a sentence each; [] when nothing was found.
 
     Args:
         pipeline: the algorithm.
         directives: primitive ones on named Funcs; tunables may stand for numbers.
+        target: one of TARGETS; GPU blocks and threads are legal for ``cuda`` alone.
+
+    Raises:
+        ValueError: an unknown target.
     """
-    checking = _Checking(pipeline)
+    if target not in TARGETS:
+        raise ValueError(f"unknown target {target!r}; known: {', '.join(TARGETS)}")
+    checking = _Checking(pipeline, target)
     problems = []
     for directive in directives:
         try:
             checking.apply(directive)
-        except _Illegal as error:
+        except Illegal as error:
             problems.append(f"`{directive}`: {error}")
-    return problems + checking.places_problems()
+    return problems + checking.places_problems() + checking.gpu_problems()
 
 
 class _Checking:
-    def __init__(self, pipeline: Pipeline) -> None:
-        self.pipeline = pipeline
+    def __init__(self, pipeline: Pipeline, target: str) -> None:
+        self.pipeline, self.target = pipeline, target
         self.funcs = {f.name: f for f in pipeline.funcs}
-        self.stages: dict[tuple[str, int], _Stage] = {}
+        self.stages: dict[tuple[str, int], StageLoops] = {}
         self.places = {n: _Place("root" if f.updates else "inline") for n, f in self.funcs.items()}
         for name in pipeline.outputs:
             self.places[name] = _Place("root")
         for name, func in self.funcs.items():
-            self.stages[name, 0] = _Stage([d.name for d in func.dims], set())
+            own = {d.name: d.extent for d in func.dims}
+            self.stages[name, 0] = StageLoops(list(own), set(), extents=dict(own))
             for number, update in enumerate(func.updates, start=1):
                 used = {e[1] for e in update.index if e[0] == "var"}
                 reduced = [d.name for d in update.domain]
                 loops = reduced + [d.name for d in func.dims if d.name in used]
-                self.stages[name, number] = _Stage(loops, set(reduced))
+                turns = own | {d.name: d.extent for d in update.domain}
+                self.stages[name, number] = StageLoops(loops, set(reduced), extents={v: turns[v] for v in loops})
 
     # Directives one by one
 
@@ -88,93 +85,99 @@ class _Checking:
         """Carry out one Directive on the simulated loops."""
         verb, args = directive.verb, directive.args
         if verb not in ARITY:
-            raise _Illegal(f"unknown verb; known: {', '.join(sorted(ARITY))}")
+            raise Illegal(f"unknown verb; known: {', '.join(sorted(ARITY))}")
         fewest, most = ARITY[verb]
         if not fewest <= len(args) <= most:
-            raise _Illegal(f"takes {fewest} to {most} arguments, found {len(args)}")
+            raise Illegal(f"takes {fewest} to {most} arguments, found {len(args)}")
         if verb == "rewrite" or directive.func.removesuffix(PARTIAL) != directive.func:
             return
         if directive.func not in self.funcs:
-            raise _Illegal(f"no Func {directive.func!r}; there are {', '.join(self.funcs)}")
+            raise Illegal(f"no Func {directive.func!r}; there are {', '.join(self.funcs)}")
         stage = self.stages.get((directive.func, directive.stage))
         if stage is None:
-            raise _Illegal(f"{directive.func!r} has no stage {directive.stage}")
+            raise Illegal(f"{directive.func!r} has no stage {directive.stage}")
         handler = HANDLERS.get(verb)
         if handler is not None:
             handler(self, directive, stage)
 
-    def place(self, directive: Directive, stage: _Stage) -> None:
+    def place(self, directive: Directive, stage: StageLoops) -> None:
         """inline, compute_root, compute_at."""
         name, func = directive.func, self.funcs[directive.func]
         stored = self.places[name].stored
         if directive.verb == "compute_at":
             if name in self.pipeline.outputs:
-                raise _Illegal("an output is computed at the root")
+                raise Illegal("an output is computed at the root")
             self.places[name] = _Place("at", str(directive.args[0]), str(directive.args[1]), stored)
         elif directive.verb == "inline":
             if func.updates or name in self.pipeline.outputs:
-                raise _Illegal("an output, or a Func with updates, cannot be inline")
+                raise Illegal("an output, or a Func with updates, cannot be inline")
             self.places[name] = _Place("inline")
         else:
             self.places[name] = _Place("root", stored=stored)
 
-    def store(self, directive: Directive, stage: _Stage) -> None:
+    def store(self, directive: Directive, stage: StageLoops) -> None:
         """store_at."""
         self.places[directive.func].stored = (str(directive.args[0]), str(directive.args[1]))
 
-    def split(self, directive: Directive, stage: _Stage) -> None:
+    def split(self, directive: Directive, stage: StageLoops) -> None:
         """split."""
         old, outer, inner, factor = directive.args[:4]
-        _cut(stage, str(old), str(outer), str(inner), factor)
+        cut(stage, str(old), str(outer), str(inner), factor)
 
-    def tile(self, directive: Directive, stage: _Stage) -> None:
+    def tile(self, directive: Directive, stage: StageLoops) -> None:
         """tile: two splits and an order."""
         x, y, xo, yo, xi, yi = (str(a) for a in directive.args[:6])
-        _cut(stage, x, xo, xi, directive.args[6])
-        _cut(stage, y, yo, yi, directive.args[7])
+        cut(stage, x, xo, xi, directive.args[6])
+        cut(stage, y, yo, yi, directive.args[7])
         stage.loops = [xi, yi, xo, yo, *[v for v in stage.loops if v not in (xi, yi, xo, yo)]]
 
-    def fuse(self, directive: Directive, stage: _Stage) -> None:
+    def fuse(self, directive: Directive, stage: StageLoops) -> None:
         """fuse."""
         inner, outer, fused = (str(a) for a in directive.args)
         for loop in (inner, outer):
-            _loop(stage, loop)
+            require_loop(stage, loop)
         stage.loops = [fused if v == inner else v for v in stage.loops if v != outer]
 
-    def reorder(self, directive: Directive, stage: _Stage) -> None:
+    def reorder(self, directive: Directive, stage: StageLoops) -> None:
         """reorder; reduction loops of one stage keep their order among themselves unless the sum may be regrouped."""
         wanted = [str(a) for a in directive.args]
         if len(set(wanted)) != len(wanted):
-            raise _Illegal("names a loop twice")
+            raise Illegal("names a loop twice")
         for loop in wanted:
-            _loop(stage, loop)
+            require_loop(stage, loop)
         places = iter(wanted)
         stage.loops = [next(places) if v in wanted else v for v in stage.loops]
 
-    def mark(self, directive: Directive, stage: _Stage) -> None:
+    def mark(self, directive: Directive, stage: StageLoops) -> None:
         """vectorize, unroll, parallel."""
         loop = str(directive.args[0])
-        _loop(stage, loop)
+        require_loop(stage, loop)
         if len(directive.args) > 1:
-            _positive(directive.args[1])
-        if loop in stage.vectorized | stage.unrolled | stage.parallel:
-            raise _Illegal(f"{loop!r} is vectorised, unrolled or parallel already")
+            require_positive(directive.args[1])
+        if loop in stage.marked:
+            raise Illegal(f"{loop!r} is vectorised, unrolled, parallel or on the GPU already")
         if directive.verb != "unroll" and loop in stage.reduced:
-            raise _Illegal(f"{loop!r} runs over a reduction, whose turns depend on each other: split it with rfactor")
+            raise Illegal(f"{loop!r} runs over a reduction, whose turns depend on each other: split it with rfactor")
         if directive.verb == "parallel":
             stage.parallel.add(loop)
         elif len(directive.args) == 1:  # with a factor, the loop itself stays, and only its inner part is gone
             (stage.vectorized if directive.verb == "vectorize" else stage.unrolled).add(loop)
 
-    def partial(self, directive: Directive, stage: _Stage) -> None:
+    def gpu(self, directive: Directive, stage: StageLoops) -> None:
+        """gpu_blocks, gpu_threads, gpu_tile."""
+        if self.target != "cuda":
+            raise Illegal("GPU blocks and threads are legal for a cuda target alone")
+        place_on_gpu(directive, stage)
+
+    def partial(self, directive: Directive, stage: StageLoops) -> None:
         """vectorize_reduction."""
         loop = str(directive.args[0])
-        _loop(stage, loop)
+        require_loop(stage, loop)
         if loop not in stage.reduced:
             known = ", ".join(sorted(stage.reduced)) or "none"
-            raise _Illegal(f"{loop!r} is no reduction loop of this stage; those are {known}")
+            raise Illegal(f"{loop!r} is no reduction loop of this stage; those are {known}")
         for number in directive.args[1:3]:
-            _positive(number)
+            require_positive(number)
         stage.loops = [v for v in stage.loops if v not in stage.reduced]
 
     # Places
@@ -189,36 +192,36 @@ class _Checking:
                     self._check_at(name, place.consumer, place.loop, "computed")
                 if place.stored is not None:
                     self._check_stored(name, place)
-            except _Illegal as error:
+            except Illegal as error:
                 found.append(f"{name}: {error}")
         return found
 
-    def _holder(self, consumer: str, loop: str) -> tuple[int, _Stage]:
+    def _holder(self, consumer: str, loop: str) -> tuple[int, StageLoops]:
         """The stage of a consumer that has a loop, the last one first."""
         if consumer not in self.funcs:
-            raise _Illegal(f"no Func {consumer!r}")
+            raise Illegal(f"no Func {consumer!r}")
         stages = [(s, self.stages[n, s]) for n, s in self.stages if n == consumer and loop in self.stages[n, s].loops]
         if not stages:
             known = sorted({v for (n, _), s in self.stages.items() if n == consumer for v in s.loops})
-            raise _Illegal(f"{consumer!r} has no loop {loop!r}; it has {', '.join(known) or 'none'}")
+            raise Illegal(f"{consumer!r} has no loop {loop!r}; it has {', '.join(known) or 'none'}")
         return max(stages, key=lambda pair: pair[0])
 
     def _check_at(self, name: str, consumer: str, loop: str, what: str) -> None:
         number, stage = self._holder(consumer, loop)
         if self.places[consumer].kind == "inline":
-            raise _Illegal(f"cannot be {what} at {consumer}.{loop}: {consumer} is inline and has no loops")
+            raise Illegal(f"cannot be {what} at {consumer}.{loop}: {consumer} is inline and has no loops")
         around = stage.loops[stage.loops.index(loop) :]
         gone = [v for v in around if v in stage.vectorized]
         if gone:
-            raise _Illegal(f"cannot be {what} at {consumer}.{loop}: {gone[0]!r} around it is vectorised")
+            raise Illegal(f"cannot be {what} at {consumer}.{loop}: {gone[0]!r} around it is vectorised")
         for user, user_stage in self._users(name):
             if not self._inside(user, user_stage, consumer, number, loop):
-                raise _Illegal(f"cannot be {what} at {consumer}.{loop}: {user} uses it outside of that loop")
+                raise Illegal(f"cannot be {what} at {consumer}.{loop}: {user} uses it outside of that loop")
 
     def _check_stored(self, name: str, place: _Place) -> None:
         assert place.stored is not None
         if place.kind != "at":
-            raise _Illegal("is stored inside a loop but not computed inside one")
+            raise Illegal("is stored inside a loop but not computed inside one")
         consumer, loop = place.stored
         self._check_at(name, consumer, loop, "stored")
         if consumer != place.consumer:
@@ -226,11 +229,35 @@ class _Checking:
         loops = self._holder(consumer, loop)[1].loops
         outer, inner = loops.index(loop), loops.index(place.loop) if place.loop in loops else 0
         if inner > outer:
-            raise _Illegal(f"is stored at {loop!r}, inside of {place.loop!r} where it is computed")
+            raise Illegal(f"is stored at {loop!r}, inside of {place.loop!r} where it is computed")
         stage = self._holder(consumer, loop)[1]
         between = [v for v in loops[inner:outer] if v in stage.parallel]
         if between:
-            raise _Illegal(f"is stored outside of the parallel loop {between[0]!r} that computes it")
+            raise Illegal(f"is stored outside of the parallel loop {between[0]!r} that computes it")
+
+    # GPU loops
+
+    def gpu_problems(self) -> list[str]:
+        """What is wrong with blocks and threads."""
+        found = []
+        for (name, number), stage in self.stages.items():
+            where = name if number == 0 else f"{name}.update({number - 1})"
+            found += [f"{where}: {problem}" for problem in gpu_stage_problems(stage, *self._gpu_around(name))]
+        return found
+
+    def _gpu_around(self, name: str) -> tuple[list[str], list[str]]:
+        """(block loops, thread loops) that a Func is computed inside of."""
+        place = self.places[name]
+        if place.kind != "at":
+            return [], []
+        try:
+            stage = self._holder(place.consumer, place.loop)[1]
+        except Illegal:
+            return [], []
+        around = stage.loops[stage.loops.index(place.loop) :]
+        blocks, threads = self._gpu_around(place.consumer)
+        own = [v for v in around if v in stage.blocks], [v for v in around if v in stage.threads]
+        return own[0] + blocks, own[1] + threads
 
     def _users(self, name: str) -> list[tuple[str, int]]:
         """(Func, stage) that load a Func, inlined ones looked through."""
@@ -254,7 +281,7 @@ class _Checking:
             return place.loop in loops and loops.index(place.loop) <= loops.index(loop)
         try:
             holder = self._holder(place.consumer, place.loop)[0]
-        except _Illegal:
+        except Illegal:
             return False
         return self._inside(place.consumer, holder, consumer, number, loop)
 
@@ -264,31 +291,7 @@ def _loading_stages(func: Func, name: str) -> list[int]:
     return [s for s, p in enumerate(parts) if any(n[0] == "load" and n[1] == name for e in p for n in walk(e))]
 
 
-def _loop(stage: _Stage, loop: str) -> None:
-    if loop not in stage.loops:
-        raise _Illegal(f"no loop {loop!r}; there are {', '.join(stage.loops) or 'none'}")
-
-
-def _positive(number: Any) -> None:
-    if isinstance(number, str) and number.startswith("$"):
-        return
-    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        raise _Illegal(f"{number!r} is no positive whole number")
-
-
-def _cut(stage: _Stage, old: str, outer: str, inner: str, factor: Any) -> None:
-    _loop(stage, old)
-    _positive(factor)
-    taken = [v for v in (outer, inner) if v != old and v in stage.loops]
-    if taken or outer == inner:
-        raise _Illegal(f"the name {(taken or [inner])[0]!r} is taken")
-    at = stage.loops.index(old)
-    stage.loops[at : at + 1] = [inner, outer]
-    if old in stage.reduced:
-        stage.reduced = stage.reduced | {inner, outer}
-
-
-HANDLERS: dict[str, Callable[[_Checking, Directive, _Stage], None]] = {
+HANDLERS: dict[str, Callable[[_Checking, Directive, StageLoops], None]] = {
     "inline": _Checking.place,
     "compute_root": _Checking.place,
     "compute_at": _Checking.place,
@@ -300,5 +303,8 @@ HANDLERS: dict[str, Callable[[_Checking, Directive, _Stage], None]] = {
     "vectorize": _Checking.mark,
     "unroll": _Checking.mark,
     "parallel": _Checking.mark,
+    "gpu_blocks": _Checking.gpu,
+    "gpu_threads": _Checking.gpu,
+    "gpu_tile": _Checking.gpu,
     "vectorize_reduction": _Checking.partial,
 }

@@ -5,6 +5,7 @@ they are carried out::
 
     inline | root | at FUNC.LOOP | store root | store at FUNC.LOOP | store in Stack
     tile 256x32                 x and y into xo yo xi yi, inner ones innermost
+    gpu_tile 16x8               likewise, xo yo over GPU blocks and xi yi over threads (cuda target alone)
     split x 16 -> xo xi         options of the split behind the factor
     order xi yi xo yo           innermost first
     vectorize 16                the innermost loop so far, or a named one: vectorize y 4; without a number all of it
@@ -28,6 +29,7 @@ RENAMED = {"inline": "inline", "root": "compute_root", "rfactor": "vectorize_red
 """Phrase -> verb, where only the name differs."""
 INNERMOST = ("vectorize", "unroll", "parallel")
 """Verbs whose loop may be left out when it is the innermost one."""
+TILES = ("tile", "gpu_tile")
 TILED = ("x", "y", "xo", "yo", "xi", "yi")
 _STAGE = re.compile(r"^(?P<func>[^\s:]+?)(?:\.update\((?P<update>\d+)\))?\s*:\s*(?P<rest>.*)$")
 _PLAIN = re.compile(r"^[A-Za-z_@$][\w@$?.\-]*$")
@@ -44,7 +46,7 @@ class _Innermost:
         self.loop = "x"
 
     def note(self, verb: str, args: Sequence[Any]) -> None:
-        if verb == "tile" and len(args) > 4:
+        if verb in TILES and len(args) == 8:
             self.loop = args[4]
         elif verb == "reorder" and args:
             self.loop = args[0]
@@ -80,8 +82,8 @@ def _phrase(directive: Directive, innermost: _Innermost) -> str:
         return "store root"
     if verb == "store_in" and len(args) == 1:
         return f"store in {_word(args[0])}"
-    if verb == "tile" and tuple(args[:6]) == TILED and len(args) == 8 and not any(_odd(a) for a in args[6:]):
-        return f"tile {args[6]}x{args[7]}"
+    if verb in TILES and tuple(args[:6]) == TILED and len(args) == 8 and not any(_odd(a) for a in args[6:]):
+        return f"{verb} {args[6]}x{args[7]}"
     if verb == "split" and len(args) >= 4:
         words = [_word(a) for a in (args[0], *args[3:])]
         return f"split {' '.join(words)} -> {_word(args[1])} {_word(args[2])}"
@@ -171,11 +173,11 @@ def _read(words: list[str], innermost: _Innermost) -> tuple[str, list[Any]]:
         return "store_root", []
     if head == "store" and rest[:1] == ["in"]:
         return "store_in", [_value(rest[1])]
-    if head == "tile" and len(rest) == 1:
+    if head in TILES and len(rest) == 1:
         width, times, height = rest[0].partition("x")
         if not times:
             raise ValueError("expected WIDTHxHEIGHT")
-        return "tile", [*TILED, int(width), int(height)]
+        return head, [*TILED, int(width), int(height)]
     if head == "split" and "->" in rest:
         at = rest.index("->")
         values = [_value(w) for w in (rest[0], rest[at + 1], rest[at + 2], *rest[1:at])]

@@ -52,10 +52,11 @@ class Scheduler:
         emitted: what halide_emit made of the algorithm.
         threads: threads a kernel may use; with 1 ``parallel`` does nothing.
         guarded: round no inner loop up beyond its Func (slower, but touches nothing outside an input).
+        gpu: the target has GPU blocks and threads; without, Directives that ask for them are refused.
     """
 
-    def __init__(self, emitted: Any, *, threads: int, guarded: bool) -> None:
-        self.emitted, self.threads, self.guarded = emitted, threads, guarded
+    def __init__(self, emitted: Any, *, threads: int, guarded: bool, gpu: bool = False) -> None:
+        self.emitted, self.threads, self.guarded, self.gpu = emitted, threads, guarded, gpu
         self.outputs = set(emitted.pipeline["outputs"])
         self.loops: dict[tuple[str, int], dict[str, Loop]] = {}
         for name, record in emitted.records.items():
@@ -257,6 +258,31 @@ def _vectorize_reduction(
         final.unroll(s.loop(name, stage, copy).var)
 
 
+def _gpu_loops(s: Scheduler, name: str, stage: int, *loops: str, threads: bool) -> None:
+    if not s.gpu:
+        raise ScheduleError("GPU blocks and threads need a cuda target, and this one is a CPU")
+    if not 1 <= len(loops) <= 3:
+        raise ScheduleError(f"takes one to three loops, found {len(loops)}")
+    handle, chosen = s.handle(name, stage), [s.loop(name, stage, v).var for v in loops]
+    (handle.gpu_threads if threads else handle.gpu_blocks)(*chosen)
+
+
+def _gpu_tile(s: Scheduler, name: str, stage: int, *args: Any) -> None:
+    """Cut one to three loops: outer parts over blocks, inner parts over threads, reductions inside of both."""
+    axes, odd = divmod(len(args), 4)
+    if odd or not 1 <= axes <= 3:
+        raise ScheduleError("takes loops, their outer and inner names and their sizes: 4, 8 or 12 arguments")
+    old, outer, inner, sizes = (args[k * axes : (k + 1) * axes] for k in range(4))
+    for loop, block, thread, size in zip(old, outer, inner, sizes, strict=True):
+        _split(s, name, stage, loop, block, thread, size)
+    loops = s.loops[name, stage]
+    reduced = [v for v, loop in loops.items() if isinstance(loop.var, hl.RVar)]
+    rest = [v for v in loops if v not in (*reduced, *inner, *outer)]
+    _reorder(s, name, stage, *reduced, *inner, *outer, *rest)
+    _gpu_loops(s, name, stage, *outer, threads=False)
+    _gpu_loops(s, name, stage, *inner, threads=True)
+
+
 def _compute_at(s: Scheduler, name: str, stage: int, consumer: str, var: str) -> None:
     s.emitted.funcs[name].compute_at(s.level(consumer, var))
 
@@ -291,6 +317,9 @@ VERBS: dict[str, Callable[..., None]] = {
     "vectorize": _vectorize,
     "unroll": _unroll,
     "parallel": _parallel,
+    "gpu_blocks": lambda s, name, stage, *loops: _gpu_loops(s, name, stage, *loops, threads=False),
+    "gpu_threads": lambda s, name, stage, *loops: _gpu_loops(s, name, stage, *loops, threads=True),
+    "gpu_tile": _gpu_tile,
     "vectorize_reduction": _vectorize_reduction,
     "compute_with": _compute_with,
     "bound_extent": _bound,
