@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -58,23 +59,22 @@ def run(
     place = Workspace.open(workspace)
     start = _started(place, wiring.find_task(place, task, set_ or (), start=None))
     pipeline = next(iter(pipelines_of(start).values()))
-    timer = _timer(threads)
-    searching = ScheduleSearch(
-        pipeline,
-        lambda directives: timer(pipeline, directives),
-        model=_model(model),
-        method=method,
-        threads=threads,
-        seed=seed,
-        seeds=[
-            ("rules", _directives(start.text("schedule.json"))),
-            *(_autoschedules(pipeline, threads) if portfolio else ()),
-        ],
-        on_point=_progress,
-        state=_state(out / "search.json"),
-    )
+    seeds = [("rules", _directives(start.text("schedule.json")))]
+    seeds += _autoschedules(pipeline, threads) if portfolio else []
     out.mkdir(parents=True, exist_ok=True)
-    state = searching.run(seconds=seconds, measurements=measurements, save=out / "search.json")
+    with _timer(threads) as timer:
+        searching = ScheduleSearch(
+            pipeline,
+            lambda directives: timer(pipeline, directives),
+            model=_model(model),
+            method=method,
+            threads=threads,
+            seed=seed,
+            seeds=seeds,
+            on_point=_progress,
+            state=_state(out / "search.json"),
+        )
+        state = searching.run(seconds=seconds, measurements=measurements, save=out / "search.json")
     _show_search(searching, state, start, out, json_=json_)
 
 
@@ -118,17 +118,20 @@ def _model(file: Path | None) -> CostModel:
         raise ConfigError(f"no cost model in {file}: {error}") from error
 
 
-def _timer(threads: int) -> Callable[[Pipeline, Sequence[Directive]], Measured]:
-    """Times a schedule in a bounded child."""
+@contextmanager
+def _timer(threads: int) -> Iterator[Callable[[Pipeline, Sequence[Directive]], Measured]]:
+    """Times schedules in a bounded child."""
     from kernelwright.search.schedule_search import Measured
-    from kernelwright.toolexec.languages.halide_timing import time_schedule
+    from kernelwright.toolexec.languages.halide_timing import ScheduleTimer
 
-    def measure(pipeline: Pipeline, directives: Sequence[Directive]) -> Measured:
-        rows = [d.model_dump(mode="json") for d in directives]
-        timed = time_schedule(pipeline.model_dump(mode="json"), rows, threads=threads)
-        return Measured(timed.ns, timed.status, timed.detail)
+    with ScheduleTimer(threads=threads) as child:
 
-    return measure
+        def measure(pipeline: Pipeline, directives: Sequence[Directive]) -> Measured:
+            rows = [d.model_dump(mode="json") for d in directives]
+            timed = child.time(pipeline.model_dump(mode="json"), rows)
+            return Measured(timed.ns, timed.status, timed.detail)
+
+        yield measure
 
 
 def _autoschedules(pipeline: Pipeline, threads: int) -> Iterator[tuple[str, list[Directive]]]:
@@ -202,7 +205,8 @@ def train(
 
     out.mkdir(parents=True, exist_ok=True)
     plan = TrainingPlan(pipelines, schedules, seconds, threads=threads, seed=seed)
-    rows = collect(plan, out / "measured.jsonl", _timer(threads), on_row=_told_row)
+    with _timer(threads) as measure:
+        rows = collect(plan, out / "measured.jsonl", measure, on_row=_told_row)
     origin = {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": f"kernelwright search train --pipelines {pipelines} --schedules {schedules} --threads {threads}",

@@ -31,7 +31,7 @@ from kernelwright.search.random_pipelines import random_pipeline
 from kernelwright.search.settling import settle
 from kernelwright.search.stage_table import StageTable
 from kernelwright.search.training import candidates_of, read_rows, scores_of
-from kernelwright.toolexec.languages.halide_timing import time_schedule
+from kernelwright.toolexec.languages.halide_timing import ScheduleTimer
 
 FIRST_SEED, RANDOM = 900_000, 20
 WIDTH, HEIGHT = 768, 512
@@ -53,7 +53,7 @@ def missing(known: Sequence[dict[str, Any]], chosen: dict[str, Pipeline], schedu
                 yield name, number
 
 
-def measure(out: Path, chosen: dict[str, Pipeline], *, schedules: int, seconds: float) -> None:
+def measure(out: Path, chosen: dict[str, Pipeline], timer: ScheduleTimer, *, schedules: int, seconds: float) -> None:
     """Append what is missing to the data file."""
     end = time.monotonic() + seconds
     drawn: dict[str, Any] = {}
@@ -68,7 +68,7 @@ def measure(out: Path, chosen: dict[str, Pipeline], *, schedules: int, seconds: 
         row: dict[str, Any] = {"name": name, "number": number, "genome": [], "ns": None, "status": "NONE_LEFT"}
         if number < len(settled.genomes):
             directives = [d.model_dump(mode="json") for d in directives_of(space, settled, number)]
-            timed = time_schedule(chosen[name].model_dump(mode="json"), directives)
+            timed = timer.time(chosen[name].model_dump(mode="json"), directives)
             row |= {"genome": settled.genomes[number].tolist(), "ns": timed.ns, "status": timed.status}
         with out.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(row) + "\n")
@@ -126,7 +126,8 @@ def main() -> None:
     file = arguments.out / "measured.jsonl"
     chosen = {n: p for n, p in pipelines().items() if arguments.only is None or n in arguments.only}
     if not arguments.report:
-        measure(file, chosen, schedules=arguments.schedules, seconds=arguments.seconds)
+        with ScheduleTimer() as timer:
+            measure(file, chosen, timer, schedules=arguments.schedules, seconds=arguments.seconds)
     model = CostModel.load(arguments.model) if arguments.model else CostModel.shipped()
     print_report(read_rows(file), chosen, model)
 

@@ -27,7 +27,13 @@ from kernelwright.records.pipeline import Pipeline
 from kernelwright.search.autoschedule_text import directives_of_source
 from kernelwright.search.cost_model import CostModel
 from kernelwright.search.schedule_search import Measured, ScheduleSearch, SearchState
-from kernelwright.toolexec.languages.halide_timing import AUTOSCHEDULERS, Timed, autoschedule_source, time_schedule
+from kernelwright.toolexec.languages.halide_timing import (
+    AUTOSCHEDULERS,
+    ScheduleTimer,
+    Timed,
+    autoschedule_source,
+    time_schedule,
+)
 
 ROUNDS = 9
 MOST = 100_000
@@ -77,12 +83,14 @@ class Comparing:
         """The best schedule of a search that is begun or gone on with."""
         file = self.options.out / f"{self.name}.{kind}.search.json"
 
-        def measure(directives: Sequence[Directive]) -> Measured:
-            found = self.timed(directives)
-            return Measured(found.ns, found.status, found.detail)
-
         state = SearchState.load(file) if file.exists() else None
         over = state is not None and state.spent_s >= self.row["seconds"]
+        timer = ScheduleTimer(threads=self.options.threads, timeout_s=TIMEOUT_S)
+
+        def measure(directives: Sequence[Directive]) -> Measured:
+            found = timer.time(self.data, [d.model_dump(mode="json") for d in directives])
+            return Measured(found.ns, found.status, found.detail)
+
         searching = ScheduleSearch(
             self.pipeline,
             measure,
@@ -93,7 +101,8 @@ class Comparing:
             state=state,
         )
         if not over:
-            searching.run(seconds=self.row["seconds"], measurements=MOST, save=file)
+            with timer:
+                searching.run(seconds=self.row["seconds"], measurements=MOST, save=file)
         failed = sum(searching.state.invalid.values())
         self.row["notes"][kind] = f"{len(searching.state.points)} measured, {failed} failed"
         return searching.best_directives()

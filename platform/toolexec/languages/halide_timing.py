@@ -1,14 +1,17 @@
-"""Times one schedule in a child process that is bounded in time and memory: for searches and for training data.
+"""Times schedules in child processes that are bounded in time and memory: for searches and for training data.
 
-``time_schedule`` starts the child and never raises for what a schedule does. These times steer a search and teach its
+``time_schedule`` starts a child for one schedule; a ``ScheduleTimer`` keeps one for many, which spares each the start
+of Python and Halide, about a second. Neither raises for what a schedule does. These times steer a search and teach its
 cost model; they are not judgements, and nothing is claimed from them. The child runs pipelines that this program made
 from data, on inputs that it makes itself: uniform floats, zeros for integers (which may be indices).
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import select
 import subprocess
 import sys
 import time
@@ -74,6 +77,113 @@ def time_schedule(
     except (IndexError, ValueError, TypeError):
         said = done.stderr.strip()[-300:]
         return Timed(None, "RUNTIME_ERROR", f"the child ended with {done.returncode}: {said}")
+
+
+class ScheduleTimer:
+    """Times many schedules, one after another, in a child that lives on; a context manager. One thread at a time.
+
+    A job that takes too long, or in which the child ends or fails, costs that child; the next job gets a new one. So
+    does every ``jobs``-th, as compiled code stays in memory.
+
+    Args:
+        threads: threads a kernel may use.
+        timeout_s: wall time of one job, and of the child's start.
+        memory_gib: address space of the child.
+        jobs: jobs of one child.
+    """
+
+    def __init__(self, *, threads: int = 1, timeout_s: float = 30.0, memory_gib: float = 8.0, jobs: int = 40) -> None:
+        self._threads, self._timeout_s, self._memory_gib, self._jobs = threads, timeout_s, memory_gib, jobs
+        self._child: subprocess.Popen[bytes] | None = None
+        self._left = 0
+
+    def __enter__(self) -> ScheduleTimer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def time(self, pipeline: Mapping[str, Any], directives: Sequence[Mapping[str, Any]]) -> Timed:
+        """Compile and time a schedule.
+
+        Args:
+            pipeline: a Pipeline as JSON.
+            directives: Directives as JSON, no tunables left.
+        """
+        job = {
+            "pipeline": dict(pipeline),
+            "directives": [dict(d) for d in directives],
+            "threads": self._threads,
+            "memory_bytes": int(self._memory_gib * GIB),
+        }
+        child = self._ready()
+        try:
+            assert child.stdin is not None
+            child.stdin.write(json.dumps(job).encode() + b"\n")
+            child.stdin.flush()
+            found = Timed(**json.loads(_line(child, self._timeout_s)))
+        except TimeoutError:
+            self.close()
+            return Timed(None, "TIMEOUT", f"not compiled and timed within {self._timeout_s:g} s")
+        except (OSError, EOFError, ValueError, TypeError):
+            code = self.close()
+            return Timed(None, "RUNTIME_ERROR", f"the child ended with {code}")
+        self._left -= 1
+        if found.status == "RUNTIME_ERROR" or self._left <= 0:
+            self.close()
+        return found
+
+    def close(self) -> int | None:
+        """End the child, if there is one; its exit status."""
+        child, self._child = self._child, None
+        if child is None:
+            return None
+        ended = child.poll()
+        child.kill()
+        code = child.wait()
+        for pipe in (child.stdin, child.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):  # what was not sent is of no interest any more
+                    pipe.close()
+        return code if ended is None else ended
+
+    def _ready(self) -> subprocess.Popen[bytes]:
+        if self._child is None:
+            self._left = self._jobs
+            self._child = subprocess.Popen(
+                [sys.executable, "-P", "-m", "kernelwright.toolexec.languages.halide_timing", "--many"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "HL_NUM_THREADS": str(self._threads)},
+            )
+        return self._child
+
+
+ANSWER = b"@"
+"""Begins a line of the child that is an answer; Halide may print others."""
+
+
+def _line(child: subprocess.Popen[bytes], timeout_s: float) -> bytes:
+    """The child's next answer.
+
+    Raises:
+        TimeoutError: none within the time.
+        EOFError: the child has ended.
+    """
+    assert child.stdout is not None
+    end, held = time.monotonic() + timeout_s, b""
+    while True:
+        left = end - time.monotonic()
+        if left <= 0 or not select.select([child.stdout], [], [], left)[0]:
+            raise TimeoutError
+        part = os.read(child.stdout.fileno(), 1 << 16)
+        if not part:
+            raise EOFError
+        *lines, held = (held + part).split(b"\n")
+        for line in lines:
+            if line.startswith(ANSWER):
+                return line[1:]
 
 
 def autoschedule_source(
@@ -212,14 +322,26 @@ def _fastest_ns(call: Any) -> float:
     return best * 1e9
 
 
-def main() -> None:
-    """A job on stdin; a Timed, or the source of a schedule, on stdout."""
+def _bound(job: Mapping[str, Any]) -> None:
+    """Limit this process as a job says."""
     import resource
 
-    job = json.loads(sys.stdin.read())
     limit = int(job["memory_bytes"])
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def main() -> None:
+    """A job on stdin; a Timed, or a schedule's source, on stdout. With ``--many`` a job a line, an answer a line."""
+    if "--many" in sys.argv[1:]:
+        for line in sys.stdin:
+            job = json.loads(line)
+            _bound(job)
+            sys.stdout.write("\n" + ANSWER.decode() + json.dumps(vars(measure_job(job))) + "\n")
+            sys.stdout.flush()
+        return
+    job = json.loads(sys.stdin.read())
+    _bound(job)
     found = {"source": _autoscheduled(job)[2]} if job.get("source") else vars(measure_job(job))
     sys.stdout.write("\n" + json.dumps(found) + "\n")
 

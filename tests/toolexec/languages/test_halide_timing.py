@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.toolexec.languages.halide_timing import time_schedule
+from kernelwright.toolexec.languages.halide_timing import ScheduleTimer, time_schedule
 
 PIPELINE = {
     "buffers": [{"name": "a", "kind": "input", "dtype": "float32", "shape": [8, 64], "values": []}],
@@ -51,3 +51,32 @@ def test_an_unknown_autoscheduler_is_told_with_those_that_exist():
 @pytest.mark.slow
 def test_halides_own_autoscheduler_is_timed():
     assert time_schedule(PIPELINE, [], autoscheduler="Adams2019").status == "PASSED"
+
+
+def test_one_child_times_many_schedules_and_is_lost_with_one_that_takes_too_long():
+    with ScheduleTimer(timeout_s=300) as timer:
+        first = timer.time(PIPELINE, [directive("vectorize", "x", 16)])
+        child = timer._child
+        refused = timer.time(PIPELINE, [directive("vectorize", "nowhere", 16)])
+        assert (first.status, refused.status) == ("PASSED", "COMPILE_ERROR") and timer._child is child
+        timer._timeout_s = 0.0
+        assert timer.time(PIPELINE, []).status == "TIMEOUT" and child.poll() is not None
+    assert timer._child is None
+
+
+@pytest.mark.slow
+def test_a_lost_child_is_replaced():
+    with ScheduleTimer(timeout_s=300) as timer:
+        assert timer.time(PIPELINE, []).status == "PASSED"
+        child = timer._child
+        child.kill()
+        child.wait()
+        assert timer.time(PIPELINE, []).status == "RUNTIME_ERROR"
+        assert timer.time(PIPELINE, []).status == "PASSED" and timer._child is not child
+
+
+@pytest.mark.slow
+def test_a_child_is_renewed_after_so_many_jobs():
+    with ScheduleTimer(timeout_s=300, jobs=2) as timer:
+        assert timer.time(PIPELINE, []).status == "PASSED" and timer._child is not None
+        assert timer.time(PIPELINE, []).status == "PASSED" and timer._child is None
