@@ -290,10 +290,13 @@ __global__ void k44(const float* in, float* out, int n) {
 __global__ void k45(const float* in, float* out, int n) {
   if (threadIdx.x < 8) __stcs(reinterpret_cast<float2*>(out + 1) + threadIdx.x, make_float2(1, 2));  // fault: misaligned
 }
+__global__ void k46(const float* in, float* out, int n) {
+  if (threadIdx.x == 3) k13<<<1, 1>>>(in, out, n);  // fault: unsupported
+}
 typedef void (*kernel)(const float*, float*, int);
 const kernel kernels[] = {k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13, k14, k15, k16, k17, k18, k19,
                           k20, k21, k22, k23, k24, k25, k26, k27, k28, k29,
-                          k30, k31, k32, k33, k34, k35, k36, k37, k38, k39, k40, k41, k42, k43, k44, k45};
+                          k30, k31, k32, k33, k34, k35, k36, k37, k38, k39, k40, k41, k42, k43, k44, k45, k46};
 
 int kw_run(const kw_tensor* in, kw_tensor* out, const kw_scalar* scalars, kw_workspace*, kw_stream stream) {
   int which = int(scalars[0].i), n = int(out[0].shape[0]);

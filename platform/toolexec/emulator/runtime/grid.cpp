@@ -196,6 +196,7 @@ void wait_here(Wait what, Site site) {
 extern "C" {
 void kwemu_run(const kwemu::Config* config, kwemu::Body body, void* arguments) {
   using namespace kwemu;
+  if (machine.thread) fault("unsupported", here(*machine.thread) + " launches a kernel at " + at(config->site) + ": dynamic parallelism cannot be emulated");
   if (!machine.report.empty()) return;  // a failed launch leaves a device that runs nothing more
   Launch l{};
   l.config = config;
