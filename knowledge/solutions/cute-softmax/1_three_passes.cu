@@ -1,6 +1,8 @@
 // nvcc -std=c++17 -O3 -arch=sm_80 --expt-relaxed-constexpr -I$CUTLASS/include -I$KW -shared -Xcompiler -fPIC 1_three_passes.cu -o k.so
+// run: kernelwright evaluate reference.py 1_three_passes.cu --device emulated --set rows=9 --set columns=100
 // y = softmax(x) along rows of a float32 matrix, any shape. A block a row and three passes over it in global memory:
 // the largest, the sum of exp(x - largest), the quotients. The first two passes are read for nothing but one number each.
+// shows: MUFU.EX2 SHFL.BFLY
 // language: cute
 // axes: R = in0[0], C = in0[1]
 // launch: softmax grid(R) block(256)

@@ -1,6 +1,8 @@
 // nvcc -std=c++17 -O3 -arch=sm_80 --expt-relaxed-constexpr -I$CUTLASS/include -I$KW -shared -Xcompiler -fPIC 2_online.cu -o k.so
+// run: kernelwright evaluate reference.py 2_online.cu --device emulated --set rows=9 --set columns=100
 // One pass gathers the largest and the sum together: when the largest grows, the sum so far is scaled down. A second pass
 // writes. Both move 16 bytes a thread, so cols must be a multiple of 4.
+// shows: LDG.E.128 STG.E.128 MUFU.EX2
 // language: cute
 // axes: R = in0[0], C = in0[1]
 // launch: softmax grid(R) block(256)

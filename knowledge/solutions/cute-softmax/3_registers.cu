@@ -1,6 +1,8 @@
 // nvcc -std=c++17 -O3 -arch=sm_80 --expt-relaxed-constexpr -I$CUTLASS/include -I$KW -shared -Xcompiler -fPIC 3_registers.cu -o k.so
+// run: kernelwright evaluate reference.py 3_registers.cu --device emulated --set rows=9 --set columns=100
 // A row stays in registers: read once, written once. A warp takes a row of up to 1024 columns (eight rows a block, no
 // barrier), a block one of up to 8192.
+// shows: LDG.E.128 STG.E.128 MUFU.EX2
 // language: cute
 // axes: R = in0[0], C = in0[1]
 // launch: softmaxILi256ELi8E grid(R) block(256)
