@@ -20,8 +20,11 @@ Array = npt.NDArray[Any]
 NON_FINITE = "non-finite"
 ZERO_ONE = "zero-one"
 CONSTANT = "constant"
+ALTERNATING = "alternating"
+FEW_VALUES = (CONSTANT, ALTERNATING, ZERO_ONE)
+"""Families whose elements have one or two values."""
 FAMILIES = (
-    "as-is", "signed-normal", "heavy-tail", "outlier", "scaled", CONSTANT, "alternating", "denormals", "bounds",
+    "as-is", "signed-normal", "heavy-tail", "outlier", "scaled", CONSTANT, ALTERNATING, "denormals", "bounds",
     ZERO_ONE, NON_FINITE,
 )  # fmt: skip
 """In the order of how much they usually tell. ``outlier`` is a permuted draw with one far element, ``scaled`` has a
@@ -131,7 +134,7 @@ def float_family(family: str, base: Array, domain: Domain, rng: np.random.Genera
     elif family == CONSTANT:
         flat = base.reshape(-1)
         values = np.full(base.shape, flat[rng.integers(flat.size)])
-    elif family == "alternating":
+    elif family == ALTERNATING:
         signs = 1.0 - 2.0 * (np.arange(base.size) % 2)
         values = centre + spread * float(rng.uniform(0.5, 1.5)) * signs.reshape(base.shape)
     elif family == "outlier":

@@ -14,8 +14,8 @@ import numpy as np
 from kernelwright.records import Failure, InputSpec, Status, Task, TolerancePolicy
 from kernelwright.toolexec.guards import ALL, Guards
 from kernelwright.toolexec.inputs import (
-    CONSTANT,
     FAMILIES,
+    FEW_VALUES,
     NON_FINITE,
     ZERO_ONE,
     InputFacts,
@@ -40,7 +40,7 @@ LARGE_BYTES = 32 << 20
 LARGE_FAMILIES = ("as-is", *RELATIONS)
 """Relations cost no run of the reference."""
 EQUAL_TERMS_FLOOR = 1e-3
-"""RMS-relative error that passes where all elements are equal; the other families judge precision."""
+"""RMS-relative error that passes on inputs of FEW_VALUES; the other families judge precision."""
 MAX_SEED = 2**31 - 1
 EDGE_ULPS = (4.0, -4.0, 0.0, 0.0)
 """Quantised results: inputs are moved by so many units in the last place (0: by four at random) to find edges."""
@@ -283,9 +283,9 @@ def check_outputs(
 
 
 def tolerance_on(family: str, policy: TolerancePolicy) -> TolerancePolicy:
-    """A task's tolerance, wider where all elements are equal: rounding errors of a sum of equal terms do not cancel but
-    add up (to as much as 2.4e-4 of it for 16,384 terms one after the other), however honest it is."""
-    if family != CONSTANT or policy.rms_floor >= EQUAL_TERMS_FLOOR:
+    """A task's tolerance, wider where elements have one or two values: rounding errors of a sum of equal terms do not
+    cancel but add up (to as much as 2.4e-4 of it for 16,384 terms one after the other), however honest it is."""
+    if family not in FEW_VALUES or policy.rms_floor >= EQUAL_TERMS_FLOOR:
         return policy
     return policy.model_copy(update={"rms_floor": EQUAL_TERMS_FLOOR})
 

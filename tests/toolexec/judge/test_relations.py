@@ -68,7 +68,8 @@ def test_a_sum_of_equal_terms_may_drift(book):
     assert 3e-5 < abs(float(drifted) / right - 1) < 3e-4
     expected = [Expected.of(np.full((4, 4), right), np.full((4, 4), right, np.float32), "float32")]
     got = [np.full((4, 4), drifted)]
-    check_outputs(got, expected, book, family="constant", tally=Tally())
+    for family in ("constant", "alternating", "zero-one"):
+        check_outputs(got, expected, book, family=family, tally=Tally())
     for other, factor in (("as-is", 1.0), ("constant", 1.002)):
         with pytest.raises(Rejection):
             check_outputs([g * np.float32(factor) for g in got], expected, book, family=other, tally=Tally())
