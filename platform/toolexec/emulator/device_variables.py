@@ -28,11 +28,12 @@ def apart(text: str, mask: str) -> list[tuple[int, int, str]]:
     edits: list[tuple[int, int, str]] = []
     for match in _QUALIFIER.finditer(mask):
         start = _statement(mask, match.start())
-        if start < 0 or (edits and start < edits[-1][1]) or not _at_namespace(mask, start):
+        if start < 0 or (edits and start < edits[-1][1]):
             continue
         end = _end(mask, start)
         first = end - len(mask[start:end].lstrip())  # behind the comments before it
-        if end > 0 and (made := _variables(uncommented(text[first:end]), mask)):
+        made = _variables(uncommented(text[first:end]), mask) if end > 0 else ""
+        if made and _at_namespace(mask, start):  # last: it reads everything before
             edits.append((first, end + 1, made))
     return edits
 
