@@ -122,10 +122,10 @@ def lacking_header(log: str, files: Mapping[str, str]) -> str:
     """A header or a form of CUDA's that a failed build asked for and the emulator lacks; "" for any other failure."""
     if said := re.search(r"static assertion failed.*?: \"?(the emulator has [^\"\n]+)", log):
         return said[1].strip()
-    found = re.search(r"([^\s:]+:\d+):\d+: fatal error: (\S+): No such file", log)
-    if found is None or not any(f"<{found[2]}>" in text for text in files.values()):
+    found = re.search(r"([^\s:]+:\d+):\d+: fatal error: (?:(\S+): No such file|'([^'\n]+)' file not found)", log)
+    if found is None or not any(f"<{found[2] or found[3]}>" in text for text in files.values()):
         return ""
-    return f"the emulator has no header <{found[2]}> ({found[1]})"
+    return f"the emulator has no header <{found[2] or found[3]}> ({found[1]})"
 
 
 def _carried(flags: Sequence[str]) -> list[str]:

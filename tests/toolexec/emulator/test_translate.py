@@ -80,6 +80,18 @@ def test_a_form_that_the_emulator_lacks_is_told_from_a_mistake(said: str) -> Non
     assert lacking_header("k.cu:3:3: error: static assertion failed: rows of 32", {}) == ""
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "k.cu:1:10: fatal error: nvshmem.h: No such file or directory",
+        "k.cu:1:10: fatal error: 'nvshmem.h' file not found",
+    ],
+)
+def test_a_header_that_the_emulator_lacks_is_named_with_either_compiler(said: str) -> None:
+    assert lacking_header(said, {"k.cu": "#include <nvshmem.h>"}) == "the emulator has no header <nvshmem.h> (k.cu:1)"
+    assert lacking_header(said, {"k.cu": '#include "nvshmem.h"'}) == ""
+
+
 def test_dynamic_shared_memory_outside_functions_is_an_array_where_it_is_used() -> None:
     text = "\n".join(
         [
