@@ -10,8 +10,8 @@
 #include <cute/tensor.hpp>
 using namespace cute;
 
-extern "C" __global__ __launch_bounds__(256) void rms_norm(const float* x, const float* r, const float* weight, float* y,
-                                                           int cols) {
+extern "C" __global__ __launch_bounds__(256) void rms_norm(const float* __restrict__ x, const float* __restrict__ r,
+                                                           const float* __restrict__ weight, float* __restrict__ y, int cols) {
   __shared__ float words[8];
   auto quads = make_layout(make_shape(_4{}, cols / 4));
   Tensor in = make_tensor(make_gmem_ptr(x + blockIdx.x * cols), quads);

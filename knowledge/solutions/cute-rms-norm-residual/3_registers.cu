@@ -18,8 +18,8 @@ using namespace cute;
 using Block = Shape<Int<1024 * STEPS>>;
 using Move = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{}, Layout<_256>{}, Layout<_4>{}));
 
-extern "C" __global__ __launch_bounds__(256) void rms_norm(const float* x, const float* r, const float* weight, float* y,
-                                                           int cols) {
+extern "C" __global__ __launch_bounds__(256) void rms_norm(const float* __restrict__ x, const float* __restrict__ r,
+                                                           const float* __restrict__ weight, float* __restrict__ y, int cols) {
   __shared__ float words[8];
   auto move = Move{}.get_slice(threadIdx.x);
   auto part = [&](auto* row) {  // (4 values, STEPS) of this thread
