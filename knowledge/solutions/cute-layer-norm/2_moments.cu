@@ -26,8 +26,9 @@ __device__ Moments over_lanes(Moments m, int first) {
   return m;
 }
 
-extern "C" __global__ __launch_bounds__(256) void layer_norm(const float* x, const float* weight, const float* bias, float* y,
-                                                             int rows, int cols) {
+extern "C" __global__ __launch_bounds__(256) void layer_norm(const float* __restrict__ x, const float* __restrict__ weight,
+                                                             const float* __restrict__ bias, float* __restrict__ y, int rows,
+                                                             int cols) {
   __shared__ Moments of_warps[8];
   auto quads = make_layout(make_shape(_4{}, cols / 4));  // (4 neighbours, how many of them)
   Tensor in = make_tensor(make_gmem_ptr(x + blockIdx.x * cols), quads);

@@ -24,8 +24,9 @@ __device__ float over_warp(float sum) {
   return sum;
 }
 
-extern "C" __global__ __launch_bounds__(256) void layer_norm(const float* x, const float* weight, const float* bias, float* y,
-                                                             int rows, int cols) {
+extern "C" __global__ __launch_bounds__(256) void layer_norm(const float* __restrict__ x, const float* __restrict__ weight,
+                                                             const float* __restrict__ bias, float* __restrict__ y, int rows,
+                                                             int cols) {
   auto shape = make_shape(rows, cols);
   auto move = Move{}.get_slice(threadIdx.x);
   auto part = [&](auto* words, auto down) {  // (4 values, 1, STEPS) of this thread
