@@ -1,4 +1,4 @@
-"""search run | train | diff: schedules searched by the cost model and by measuring, without the workflow around it."""
+"""search run | train | diff | code: schedules searched by model and measurements, without the workflow around it."""
 
 from __future__ import annotations
 
@@ -254,6 +254,40 @@ def diff(
     else:
         say("\n".join(lines) or "no difference")
     raise typer.Exit(1 if lines else 0)
+
+
+@app.command()
+def code(
+    source: Annotated[Path, typer.Argument(help="A run's best/, a search's --out, or a folder of a Halide candidate.")],
+    out: Annotated[Path, typer.Option("--out", help="C++ file to write.")],
+    workload: Annotated[str, typer.Option(help="Its shapes (default: the first workload's).")] = "",
+    json_: JsonOption = False,
+) -> None:
+    """A pipeline under its schedule as one C++ file that needs a compiler and nothing else; for one thread."""
+    from kernelwright.errors import UnknownName, UserError
+    from kernelwright.search.schedule_space import pipelines_of
+    from kernelwright.tasks.candidate_files import load_candidate
+    from kernelwright.toolexec.languages.halide_ahead import portable_source
+
+    candidate = load_candidate(source)
+    try:
+        pipelines = pipelines_of(candidate)
+        chosen = workload or next(iter(pipelines))
+        if chosen not in pipelines:
+            raise UnknownName("workload", chosen, pipelines)
+        data = pipelines[chosen].model_dump(mode="json")
+        rows = [d.model_dump(mode="json") for d in _directives(candidate.text("schedule.json"))]
+        text = portable_source(data, rows, candidate.tunable_values())
+        out.write_text(text, encoding="utf-8")
+    except (ValueError, OSError) as error:
+        raise UserError(f"no C++ of {source}: {error}") from error
+    told = {"format": "kernelwright/portable_code/1", "file": str(out), "workload": chosen, "lines": text.count("\n")}
+    if json_:
+        print_json(told)
+    else:
+        say(
+            f"{out}: {told['lines']} lines, workload {chosen}; how to call it stands at the end (g++ -O3 -shared -fPIC)"
+        )
 
 
 def _directives(text: str) -> list[Directive]:

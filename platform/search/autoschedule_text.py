@@ -12,12 +12,24 @@ from collections.abc import Iterator
 from kernelwright.records import Directive
 from kernelwright.records.pipeline import Pipeline
 
-PLAIN = ("compute_root", "reorder", "vectorize", "unroll", "compute_at", "store_at", "store_root", "fuse")
+PLAIN = (
+    "compute_root",
+    "reorder",
+    "reorder_storage",
+    "vectorize",
+    "unroll",
+    "compute_at",
+    "store_at",
+    "store_root",
+    "fuse",
+)
 """Methods that are verbs here under the same name, with the same arguments."""
 AXES = "xyzw"
 _DECLARATION = re.compile(r"^\s*(?:Func|Var|RVar)\b[^;]*;|[{}]\s*$", re.MULTILINE)
-_HEAD = re.compile(r"^([A-Za-z_][\w$]*)(?:\s*\.update\((\d+)\))?\s*(?=\.)")
+_HEAD = re.compile(r"^([A-Za-z_][\w$]*)(?:\s*\.update\((\d+)\))?\s*(?=\.|$)")
 _CALL = re.compile(r"\s*\.(\w+)\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
+_WRAPPER = re.compile(r"^in\d+_im$")
+"""A Func that Halide puts around an input; there is none here, and an input needs no schedule."""
 _COUNTED = re.compile(r"^(\w+?)_f(?:[_$]\d+)?$")
 _REDUCED = re.compile(r"^(\w+)_r(\d+)[$_]([xyzw])$")
 
@@ -42,6 +54,8 @@ def directives_of_source(source: str, pipeline: Pipeline) -> list[Directive]:
         head = _HEAD.match(statement)
         if head is None:
             raise AutoscheduleError(f"no schedule of a Func: {statement[:80]!r}")
+        if _WRAPPER.match(head[1]):
+            continue
         name = _func(head[1])
         if name not in names:
             raise AutoscheduleError(f"no Func {head[1]!r} in the pipeline: {statement[:80]!r}")
@@ -97,6 +111,8 @@ def _translated(pipeline: Pipeline, name: str, stage: int, method: str, args: li
         if len(args) == 1:
             return [made("parallel", loop)]
         return [made("split", loop, loop, f"{loop}_task", int(args[1])), made("parallel", loop)]
+    if method == "unscheduled":
+        return []
     if method == "store_in" and len(args) == 1:
         return [made("store_in", args[0].rpartition(":")[2])]
     if method in ("compute_at", "store_at") and len(args) == 2:
@@ -107,7 +123,7 @@ def _translated(pipeline: Pipeline, name: str, stage: int, method: str, args: li
 
 
 def _placed(directives: list[Directive], pipeline: Pipeline) -> list[Directive]:
-    """Consumers first, as places name their loops; outputs need no place."""
+    """Consumers first, as places name their loops; storage before loops are cut; outputs need no place."""
     order = {f.name: -n for n, f in enumerate(pipeline.funcs)}
     kept = [d for d in directives if not (d.verb == "compute_root" and d.func in pipeline.outputs)]
-    return sorted(kept, key=lambda d: order[d.func])
+    return sorted(kept, key=lambda d: (order[d.func], d.verb != "reorder_storage"))

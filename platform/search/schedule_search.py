@@ -23,6 +23,7 @@ from kernelwright.search.cost_model import CostModel, Sample
 from kernelwright.search.exploring import METHODS, Ranked, explore, ranked
 from kernelwright.search.features import features_of
 from kernelwright.search.genome_directives import directives_of
+from kernelwright.search.genome_reading import genome_of
 from kernelwright.search.genomes import GenomeSpace
 from kernelwright.search.settling import settle
 from kernelwright.search.stage_table import StageTable
@@ -36,6 +37,8 @@ FRESH_SHARE = 3
 """One in so many of a round is drawn from the middle of the ranking, to teach the model what it believes is slow."""
 FAILED_AS = 4.0
 """A schedule that failed teaches the model as one so many times slower than the slowest."""
+ELITE = 24
+"""Fastest measured schedules that evolution begins with."""
 TUNED_FROM = 6
 """Measurements from which the model is fine-tuned on."""
 
@@ -161,6 +164,8 @@ class ScheduleSearch:
         self.state = state or SearchState(method=method, seed=seed)
         self._measure, self._seeds, self._on_point, self._clock = measure, list(seeds), on_point, clock
         self._samples: list[Sample] = []
+        self._seeded: list[np.ndarray] = []
+        """Genomes nearest to the seeds that passed, to go on from."""
         self._known = {p.key for p in self.state.points if p.genome}
         self._begun = clock()
         self._relearn()
@@ -228,11 +233,10 @@ class ScheduleSearch:
         return best + rest[:: max(1, len(rest) // middle)][: count - len(best)]
 
     def _elite(self) -> np.ndarray:
-        """Genomes of the fastest measured schedules."""
+        """Genomes of the fastest measured schedules, and those nearest to the seeds."""
         passed = sorted((p for p in self.state.points if p.ns is not None and p.genome), key=lambda p: p.ns or 0.0)
-        if not passed:
-            return self.space.plain(1)
-        return np.array([p.genome for p in passed[:24]], dtype=np.int32)
+        rows = [np.array(p.genome, dtype=np.int32) for p in passed[:ELITE]] + self._seeded
+        return np.array(rows, dtype=np.int32) if rows else self.space.plain(1)
 
     def _measure_genome(self, found: Ranked, row: int, *, source: str) -> None:
         settled = settle(self.space, found.genomes[row : row + 1], np.random.default_rng(0))
@@ -269,6 +273,7 @@ class ScheduleSearch:
         )
         self.state.points.append(point)
         self._on_point(point)
+        self._remember_seed(point)
         if measured.ns is None:
             log.info("a schedule failed: %s %s", measured.status, measured.detail[:200])
         return point
@@ -276,10 +281,17 @@ class ScheduleSearch:
     def _relearn(self) -> None:
         """Learn again from what an earlier sitting measured."""
         for point in self.state.points:
+            self._remember_seed(point)
             if point.genome:
                 self._learn(point)
         if len(self._samples) >= TUNED_FROM:
             self.model.fit(self._samples, epochs=8 * max(1, self.state.rounds), batch=16)
+
+    def _remember_seed(self, point: Point) -> None:
+        """Keep the genome nearest to a schedule that is none itself."""
+        if not point.genome and point.ns is not None:
+            directives = [Directive.model_validate(d) for d in point.directives]
+            self._seeded.append(genome_of(self.space, directives)[0])
 
     def _learn(self, point: Point) -> None:
         """Remember a measured schedule; one that failed counts as slow, so that the search leaves its surroundings."""

@@ -1,10 +1,11 @@
 """Search without a model over the 44 KernelBench tasks: how much faster than the best baseline? For a quiet machine.
 
-    python tests/benchmarks/kernelbench_search.py OUT KERNELBENCH_ROOT [--seconds 120] [--only 1/36 ...] [--report]
+    python tests/benchmarks/kernelbench_search.py OUT KERNELBENCH_ROOT [--seconds 120] [--schedules N] [--report]
 
 Each task of the shipped suite `kernelbench-44` is searched for --seconds, plus OPENING_S in which its baselines are
 built (eager, compile, max-autotune with freezing, oneDNN-converted); the winner is confirmed beside the best of them
-after that. The tasks, the budget and OPTIONS are fixed. Killed at any time, the same command goes on with the task it
+after that. The tasks, the budget and OPTIONS are fixed; with --schedules, in a folder of its own, every candidate's
+schedule is searched too, by so many of its measurements. Killed at any time, the same command goes on with the task it
 was at. The table counts a task as at least 1.0 (the baseline itself) and at most CAP.
 """
 
@@ -27,7 +28,7 @@ from kernelwright.suite.folder import SuiteFolder
 SUITE = Path(__file__).resolve().parents[2] / "knowledge" / "suites" / "kernelbench-44.yaml"
 OPENING_S = 45.0
 """Wall time for describing a task and building its baselines."""
-OPTIONS: dict[str, Any] = {"engine": "search", "search": {"schedule_measurements": 8}}
+OPTIONS: dict[str, Any] = {"engine": "search"}
 CAP = 10.0
 SHOWN = 1.1
 """A task counts as faster above this."""
@@ -109,6 +110,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("root", type=Path, help="a checkout of KernelBench")
     parser.add_argument("--seconds", type=float, default=120.0, help="of search a task")
+    parser.add_argument("--schedules", type=int, default=0, help="measurements of a candidate that go to its schedule")
     parser.add_argument("--only", nargs="*", default=None, help="ids, to try the command out")
     parser.add_argument("--report", action="store_true", help="print what is there")
     arguments = parser.parse_args()
@@ -117,6 +119,7 @@ def main() -> None:
         folder = suite_of(arguments.out)
     else:
         options = {**OPTIONS, "budget": {"seconds": arguments.seconds + OPENING_S}}
+        options |= {"search": {"schedule_measurements": arguments.schedules}}
         folder = run_suite(arguments.out, arguments.root, ids=ids, options=options)
     rows = folder.rows() if folder else []
     print_report(list(rows), len(ids))

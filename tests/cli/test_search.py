@@ -48,6 +48,24 @@ def test_run_writes_a_schedule_and_goes_on_where_it_was(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_halide_candidate_becomes_portable_code(tmp_path):
+    from search.pipelines import made
+
+    from kernelwright.search.schedule_space import candidate_of
+
+    made_of = candidate_of({"small": made("softmax")[0]}, [], imported=None, tunables=())
+    (tmp_path / "c").mkdir()
+    for file in made_of.files:
+        (tmp_path / "c" / file.path).write_text(file.text)
+    out = tmp_path / "kernel.cpp"
+    done = runner.invoke(app, ["search", "code", str(tmp_path / "c"), "--out", str(out), "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["workload"] == "small" and "kw_pipeline" in out.read_text()
+    done = runner.invoke(app, ["search", "code", str(tmp_path / "c"), "--out", str(out), "--workload", "large"])
+    assert "small" in str(done.exception)
+
+
+@pytest.mark.slow
 def test_train_measures_here_and_writes_a_model_with_provenance(tmp_path):
     command = ["search", "train", "--out", str(tmp_path), "--pipelines", "4", "--schedules", "4", "--seconds", "300"]
     done = runner.invoke(app, [*command, "--json"])

@@ -91,6 +91,17 @@ def test_reduction_loops_get_their_names_here():
     assert str(directives_of_source(source, pipeline)[-1]) == "grid.update(0): reorder xi, r, ry, x, y"
 
 
+def test_what_needs_no_directive_is_passed_over():
+    source = "in0_im.compute_root().split(_0,v4,v5,8,ShiftInwards);blury_f.unscheduled();blurx_f.update(0);"
+    assert directives_of_source(source, PIPELINES["blur"](64, 48)) == []
+
+
+def test_storage_is_ordered_before_loops_are_cut():
+    source = "blurx_f.compute_root().split(x,xo,xi,8).reorder_storage(y,x);"
+    found = directives_of_source(source, PIPELINES["blur"](64, 48))
+    assert [d.verb for d in found] == ["reorder_storage", "compute_root", "split"]
+
+
 @pytest.mark.parametrize(
     ("source", "part"),
     [

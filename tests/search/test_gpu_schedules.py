@@ -78,7 +78,7 @@ def test_random_gpu_schedules_are_legal_and_varied(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PIPES)
 def test_random_gpu_schedules_compile_to_kernels(name):
-    from kernelwright.toolexec.languages.halide_gpu import compile_cuda
+    from kernelwright.toolexec.languages.halide_ahead import compile_cuda
 
     data = PIPES[name].model_dump(mode="json")
     for seed in range(2):
