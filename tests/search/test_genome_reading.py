@@ -22,7 +22,10 @@ def read_back(space, directives):
     return print_schedule(directives_of(space, settled, 0)), int(settled.keys[0])
 
 
-@pytest.mark.parametrize("name", [*KINDS, "harris", "bilateral_grid"])
+NAMES = ["harris", "bilateral_grid", *[pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_most_drawn_schedules_give_their_genes_back(name):
     pipeline = made(name)[0] if name in KINDS else PIPELINES[name](320, 240)
     space = GenomeSpace(StageTable(pipeline), threads=2)
