@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from kernelwright.cli.drawing import as_text, grid, labelled, words
@@ -211,13 +212,13 @@ def difference_text(found: Difference, *, columns: int | None = None) -> str:
 def coverage_text(cells: Sequence[Cell], *, columns: int | None = None) -> str:
     """The map: a row a family, a column a language and architecture."""
     kinds = sorted({(c.language, c.architecture) for c in cells})
-    names = [lang if arch == "any" else f"{lang} {arch}" for lang, arch in kinds]
+    names = ["\n".join([*wrap(lang, 7), *([arch] if arch != "any" else [])]) for lang, arch in kinds]
     table = grid("family", *names, right=names)
     for family in sorted({c.family for c in cells}):
         here = {(c.language, c.architecture): c for c in cells if c.family == family}
-        row = [f"{here[k].solutions} ({here[k].measured})" if k in here else "." for k in kinds]
+        row = [f"{here[k].solutions}/{here[k].measured}" if k in here else "." for k in kinds]
         table.add_row(words(family), *row)
-    return as_text([table, words("entries in use, in brackets those that are measured", "dim")], columns=columns)
+    return as_text([table, words("entries in use / those of them that are measured", "dim")], columns=columns)
 
 
 def stale_text(found: Sequence[Stale], *, of: int, columns: int | None = None) -> str:

@@ -109,13 +109,14 @@ def test_what_a_run_offers_is_compared_with_the_teams_shelf_too(tmp_path: Path) 
 def test_maps_and_counts() -> None:
     cells = data("coverage")
     assert {"softmax", "matmul", "stencil"} <= {c["family"] for c in cells}
-    assert "halide" in said("coverage")
+    shown = said("coverage").splitlines()
+    assert "halide" in shown[0] + shown[1] + shown[2] and max(map(len, shown)) <= 80, "nothing is cut on a small terminal"
     counts = data("stats")["counts"]
     assert counts["rungs"]["all"] > counts["state"]["promoted"] > 20
     assert said("misses").strip() == "no recall found nothing" and data("misses") == []
     assert data("dedupe")["pairs"] == []
     told = {s["id"]: s["reasons"] for s in data("stale", code=1)}
-    assert any("not measured" in reason for reason in told["cpp-softmax"])
+    assert any("not measured" in reason for reason in told["cute-softmax"])
 
 
 def test_export_and_import_between_workspaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
