@@ -1,12 +1,12 @@
 """Schedules with GPU blocks and threads compiled to PTX without a GPU; pipelines as C++ that a compiler alone takes."""
 
 import ctypes
-import shutil
 import subprocess
 
 import numpy as np
 import pytest
 from search.pipelines import KINDS, made
+from toolexec.conftest import needs_compiler
 
 from kernelwright.search.genome_directives import directives_of
 from kernelwright.search.genomes import GenomeSpace
@@ -82,12 +82,7 @@ def called(source, folder, arrays):
     assert ctypes.CDLL(str(library)).kw_pipeline(pointers) == 0
 
 
-NEEDS_GXX = pytest.mark.skipif(
-    shutil.which("g++") is None, reason="g++ is not installed, and compiles what is made here"
-)
-
-
-@NEEDS_GXX
+@needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_pipeline_as_portable_code_gives_the_same_result(kind, tmp_path):
@@ -104,7 +99,7 @@ def test_a_pipeline_as_portable_code_gives_the_same_result(kind, tmp_path):
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
 
 
-@NEEDS_GXX
+@needs_compiler
 @pytest.mark.slow
 def test_what_depends_on_weights_alone_is_computed_within(tmp_path):
     pipeline, module, argument = made("linear")
