@@ -1,10 +1,15 @@
 """Verifying a ladder: every rung judged and timed again, and compared with what its file states.
 
-Owns what "reproduced" means. It measures nothing itself: the caller opens a session of the one judge. Absolute times
-are compared on the same kind of machine only, and ratios too: another machine may honestly give others.
+Owns what is measured and when a rung counts as contradicted; ``repeatability.py`` says what a number's interval means.
+It measures nothing itself: the caller opens a session of the one judge. Absolute times are compared on the same kind of
+machine only, and ratios too: another machine may honestly give others.
 
 Each rung is judged once beside the rung before it, which is what its decision bought. Beside the best baseline too are
 the first, the last and the fastest, and those that state such a ratio: no other number hangs on it.
+
+An interval at 95 % is missed by one honest session in twenty, and a ladder states about nine numbers. So a rung with a
+number outside its interval over several sessions is measured once more, in fresh processes again, and the number is
+contradicted only if it lies outside twice. What is told and kept are the first figures: nothing is picked.
 """
 
 from __future__ import annotations
@@ -13,12 +18,22 @@ import logging
 import math
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from kernelwright.errors import LibraryError
-from kernelwright.memory.solution_files import RECIPE_FILE
-from kernelwright.memory.solution_writing import RungNumbers, note_not_measured, write_measured
+from kernelwright.memory.ladder_sessions import (
+    LadderSession,
+    RungSession,
+    comparable,
+    keep_session,
+    pooled,
+    sessions_of,
+)
+from kernelwright.memory.repeatability import found_again, told
+from kernelwright.memory.solution_files import RECIPE_FILE, load_solution
+from kernelwright.memory.solution_writing import note_not_measured, write_measured
 from kernelwright.protocols import EvaluationSession
 from kernelwright.records import (
     Candidate,
@@ -32,18 +47,20 @@ from kernelwright.records import (
     Status,
     Task,
 )
+from kernelwright.workspace import now
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Noise:
-    """By how much a stated interval is widened on both sides before a new one must touch it."""
+    """By how much a stated interval is widened on both sides before a new number is held against it."""
 
     ratio: float = 0.05
-    """Of gains and speed-ups. They are paired, so most of a machine's moods cancel."""
+    """Of gains and speed-ups of a single session. They are paired, so most of a machine's moods cancel; over several
+    sessions the interval holds what is left, and is not widened."""
     time: float = 0.15
-    """Of absolute times, which drift with clock rates and neighbours."""
+    """Of absolute times, which drift with clock rates and neighbours from day to day."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +72,23 @@ class RungReport:
     """Of the rung; None when no candidate could be made of it."""
     gain: Ratio | None
     """Over the rung before it, named by that rung's candidate id; over the best baseline for the first."""
-    differs: tuple[str, ...] = ()
-    """Stated numbers that were not reproduced, in words."""
+    outside: dict[str, str] = field(default_factory=dict)
+    """Stated number -> how it was contradicted, in words."""
+    by_chance: tuple[str, ...] = ()
+    """Numbers that lay outside their interval at first and within it when measured again, in words."""
+    compared: int = 0
+    """Stated numbers that were held against new ones."""
     unchecked: str = ""
     """Why nothing was compared: another machine, or nothing stated; "" when it was."""
     why_not: str = ""
     """Why no candidate could be made of the rung for this task; "" where one was, or where nobody knows."""
     speedup: Ratio | None = None
     """Over the best baseline; None where it was not asked for."""
+
+    @property
+    def differs(self) -> tuple[str, ...]:
+        """Stated numbers that were not reproduced, in words."""
+        return tuple(self.outside.values())
 
     @property
     def passed(self) -> bool:
@@ -99,14 +125,15 @@ class LadderReport:
         """True when every rung passed and nothing stated was contradicted."""
         return all(r.passed and not r.differs for r in self.rungs)
 
-    @property
-    def numbers(self) -> dict[str, RungNumbers]:
-        """Rung name -> what was measured, of the rungs that have times."""
-        return {
-            r.name: RungNumbers(latency_us=r.latency_us, gain=r.gain, speedup=r.speedup)
-            for r in self.rungs
-            if r.latency_us
+    def as_session(self, solution: Solution) -> LadderSession:
+        """What was measured, as it is kept beside the entry."""
+        ids = {_name(r): r.candidate.id for r in solution.rungs}
+        timed = [r for r in self.rungs if r.latency_us]
+        rungs = {
+            r.name: RungSession(candidate=ids[r.name], latency_us=r.latency_us, gain=r.gain, speedup=r.speedup)
+            for r in timed
         }
+        return LadderSession(task=self.task_name, at=now(), depth=self.depth, environment=self.environment, rungs=rungs)
 
     def failures(self) -> dict[str, str]:
         """Rung name -> why it has no times, of the others."""
@@ -157,7 +184,8 @@ def verify(
                 before = None
                 continue
             ends = rung in (solution.rungs[0], solution.rungs[-1])
-            reports.append(bench.measured(rung, found, before, over_best=ends or rung.speedup is not None))
+            measured = partial(bench.measured, rung, found, before, over_best=ends or rung.speedup is not None)
+            reports.append(_twice_outside(rung, measured(), measured))
             before = (rung, found) if reports[-1].passed else None
             made[_name(rung)] = found
         return LadderReport(
@@ -179,7 +207,7 @@ class _Bench:
         """One rung beside the one before it, and beside the best baseline where that is asked or nothing else is."""
         alone = step = None
         if over_best or before is None:
-            alone = self.alone(candidate)
+            alone = self.alone(candidate, rung.speedup.against if rung.speedup else "")
             if not alone.passed:
                 return RungReport(_name(rung), alone, None)
         if before is not None:
@@ -197,9 +225,11 @@ class _Bench:
             gain = step.speedup.model_copy(update={"against": before[0].candidate.id})
         return _compared(rung, evaluation, gain, speedup, self.noise)
 
-    def alone(self, candidate: Candidate) -> Evaluation:
-        """Beside the best baseline."""
-        return self._once_more(lambda: self.session.evaluate(candidate, depth=self.depth))
+    def alone(self, candidate: Candidate, over: str = "") -> Evaluation:
+        """Beside the baseline that a stated number is over, where there is that one here; else beside the best."""
+        there = any(b.name == over and not b.not_measured for b in self.session.baselines)
+        against = (over,) if there else ()
+        return self._once_more(lambda: self.session.evaluate(candidate, depth=self.depth, against=against))
 
     def fastest_over_best(self, reports: list[RungReport], made: dict[str, Candidate]) -> list[RungReport]:
         """The reports, the fastest rung's with its ratio over the best baseline."""
@@ -216,8 +246,29 @@ class _Bench:
         return judge() if first.status is Status.UNSTABLE else first
 
 
+def _twice_outside(rung: Rung, first: RungReport, measured: Callable[[], RungReport]) -> RungReport:
+    """The first report; what several sessions stated is contradicted only where a second look is outside as well."""
+    if not first.outside or not _over_several(rung):
+        return first
+    again = measured()
+    if not again.passed:
+        return first
+    lasting = {k: f"{why}; again {again.outside[k]}" for k, why in first.outside.items() if k in again.outside}
+    chance = tuple(why for k, why in first.outside.items() if k not in again.outside)
+    return replace(first, outside=lasting, by_chance=chance)
+
+
+def _over_several(rung: Rung) -> bool:
+    """Whether some number that it states rests on more than one session."""
+    stated = [rung.decision.measured, rung.speedup, *rung.latency_us.values()]
+    return any(number is not None and number.sessions > 1 for number in stated)
+
+
 def write_back(report: LadderReport, folder: Path) -> None:
-    """Write what was measured into the entry's decisions.yaml. Rungs without new times keep theirs, or say why not.
+    """Keep what was measured beside the entry, and state in decisions.yaml what all its sessions say together.
+
+    Sessions count together where task, sources, kind of machine, compiler and packages are the same. Rungs without any
+    times keep theirs, or say why not; a rung that was only ever screened is not stated.
 
     Raises:
         LibraryError: the entry is broken or cannot be written.
@@ -227,8 +278,15 @@ def write_back(report: LadderReport, folder: Path) -> None:
     failures = report.failures()
     if failures:
         log.warning("%s: not measured: %s", folder, ", ".join(failures))
-    if report.numbers:
-        write_measured(folder, report.numbers, report.environment)
+    solution = load_solution(folder)
+    session = report.as_session(solution)
+    if session.rungs:
+        keep_session(folder, session)
+        numbers = pooled(solution, comparable(solution, sessions_of(folder), session))
+        if screened := sorted(set(session.rungs) - set(numbers)):
+            log.warning("%s: kept, but stated only once they were judged in full: %s", folder, ", ".join(screened))
+        if numbers:
+            write_measured(folder, numbers, report.environment)
     note_not_measured(folder, {name: f"not measured: {why}" for name, why in failures.items()})
 
 
@@ -246,22 +304,23 @@ def _compared(
     if _machine(there) != _machine(here):
         why = f"measured on {_told(there)}, this is {_told(here)}"
         return RungReport(name, evaluation, gain, speedup=speedup, unchecked=why)
-    differs = []
+    outside, compared = {}, 0
     for workload, stated in rung.latency_us.items():
-        result = evaluation.workload(workload)
+        result, compared = evaluation.workload(workload), compared + 1
         if result is None or result.latency_us is None:
-            differs.append(f"no time on workload {workload}")
-        elif not _touch(stated, result.latency_us, noise.time):
-            differs.append(f"{_span(result.latency_us, ' us')} on {workload}, stated {_span(stated, ' us')}")
+            outside[workload] = f"no time on workload {workload}"
+        elif not found_again(stated, result.latency_us, noise.time):
+            outside[workload] = f"{told(result.latency_us, ' us')} on {workload}, stated {told(stated, ' us')}"
     for what, said, found in (
         ("gain", rung.decision.measured, gain),
         ("speed-up over the best baseline", rung.speedup, speedup),
     ):
         if said is None or found is None or said.against != found.against:
             continue  # over another baseline: nothing is contradicted
-        if not _touch(said, found, noise.ratio):
-            differs.append(f"{what} {_span(found, 'x')}, stated {_span(said, 'x')}")
-    return RungReport(name, evaluation, gain, tuple(differs), speedup=speedup)
+        compared += 1
+        if not found_again(said, found, 0.0 if said.sessions > 1 else noise.ratio):
+            outside[what] = f"{what} {told(found, 'x')}, stated {told(said, 'x')}"
+    return RungReport(name, evaluation, gain, outside=outside, compared=compared, speedup=speedup)
 
 
 def _machine(environment: Environment) -> tuple[str, str, str, int]:
@@ -270,13 +329,3 @@ def _machine(environment: Environment) -> tuple[str, str, str, int]:
 
 def _told(environment: Environment) -> str:
     return f"{environment.gpu or environment.cpu or 'an unnamed machine'}, {environment.threads} threads"
-
-
-def _touch(stated: Interval | Ratio, found: Interval | Ratio, noise: float) -> bool:
-    """True when the new interval meets the stated one, widened by ``noise`` to both sides."""
-    return found.low <= stated.high * (1 + noise) and found.high >= stated.low * (1 - noise)
-
-
-def _span(value: Interval | Ratio, unit: str) -> str:
-    middle = value.median if isinstance(value, Interval) else value.value
-    return f"{middle:.4g}{unit} [{value.low:.4g}, {value.high:.4g}]"

@@ -150,7 +150,10 @@ def _in_order(files: list[str], rung: Rung) -> list[str]:
 
 
 def _measured(latency_us: Mapping[str, Interval], *, digits: int = 17) -> dict[str, Any]:
-    return {w: {"latency_us": _rounded(t.model_dump(mode="json"), digits)} for w, t in latency_us.items()}
+    return {
+        w: {"latency_us": _rounded(t.model_dump(mode="json", exclude_defaults=True), digits)}
+        for w, t in latency_us.items()
+    }
 
 
 def _told(ratio: Ratio | None) -> dict[str, Any] | None:

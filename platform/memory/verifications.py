@@ -62,7 +62,11 @@ def _told(rung: RungReport) -> str:
         failure = rung.evaluation.failure
         return f"{rung.evaluation.status}: {failure.message}" if failure is not None else str(rung.evaluation.status)
     gain = f" {rung.gain.value:.2f}x [{rung.gain.low:.2f}, {rung.gain.high:.2f}]" if rung.gain is not None else ""
-    return "; ".join(rung.differs) or (f"measured{gain}; {rung.unchecked}" if rung.unchecked else f"reproduced{gain}")
+    gain += ", no difference shown" if rung.gain is not None and not rung.gain.shown else ""
+    if rung.differs or rung.unchecked:
+        return "; ".join(rung.differs) or f"measured{gain}; {rung.unchecked}"
+    chance = f" (outside at first, within when measured again: {'; '.join(rung.by_chance)})" if rung.by_chance else ""
+    return f"reproduced{gain}{chance}"
 
 
 def latest(file: Path) -> dict[str, Verification]:

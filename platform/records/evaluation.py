@@ -14,12 +14,14 @@ from kernelwright.records.status import Depth, Level, Status
 
 
 class Interval(Record):
-    """A median with its 95 % bootstrap interval."""
+    """A median with its 95 % bootstrap interval; over several sessions, with that for what a further one finds."""
 
     median: float
     low: float
     high: float
     samples: int = Field(ge=1)
+    sessions: int = Field(default=1, ge=1)
+    """Sessions of measuring that it rests on."""
 
 
 DISTURBED = 1.5
@@ -36,6 +38,8 @@ class Ratio(Record):
     """Number of interleaved pairs behind it."""
     processes: int = Field(default=1, ge=1)
     """Fresh processes a side that the pairs come from; the interval holds what differs between them."""
+    sessions: int = Field(default=1, ge=1)
+    """Sessions of measuring that it rests on; of two or more, the interval is for what a further one finds."""
     against: str
     """Name of the baseline, or a candidate id."""
 
@@ -51,8 +55,13 @@ class Ratio(Record):
 
     @property
     def disturbed(self) -> bool:
-        """True when the interval is so wide that something else than the kernels was measured."""
-        return self.high > DISTURBED * self.low
+        """True when the interval is so wide that something else than the kernels was measured.
+
+        That of k sessions is for one more of them; the interval of their mean, which is judged here, is narrower by
+        the root of k + 1.
+        """
+        width = math.log(self.high / self.low)
+        return width > math.log(DISTURBED) * (math.sqrt(self.sessions + 1) if self.sessions > 1 else 1.0)
 
     @property
     def surely(self) -> float:

@@ -139,7 +139,86 @@ def test_a_recipe_that_does_not_fit(tmp_path: Path) -> None:
     solution = load_solution(a_recipe_folder(tmp_path))
     report = verify(solution, a_task(), lambda task: ScriptedSession(task, {}), candidate_of=lambda rung: None)
     assert not report.ok and [r.evaluation for r in report.rungs] == [None, None]
-    assert report.numbers == {}
+    assert report.as_session(solution).rungs == {}
+
+
+class ChangingSession(ScriptedSession):
+    """Times one candidate differently every time, as fresh processes do."""
+
+    def __init__(self, task, times_us, changing: str, times: list[float], **options) -> None:
+        super().__init__(task, times_us, **options)
+        self.changing, self.times = changing, times
+
+    def _judged(self, candidate: Candidate, other_us: float, against: str, depth: Depth) -> Evaluation:
+        if candidate.id == self.changing and against != "compile":
+            self.times_us = {**self.times_us, candidate.id: self.times.pop(0)}
+        return super()._judged(candidate, other_us, against, depth)
+
+
+def of_several_sessions(shelf: Path) -> Solution:
+    """States 400 us, then a gain of 2x [1.95, 2.05] over four sessions."""
+    measured = "measured: {value: 2.0, low: 1.95, high: 2.05, pairs: 40, "
+    return load_solution(a_ladder_folder(shelf, edit={measured: f"{measured}sessions: 4, "}))
+
+
+@pytest.mark.parametrize(
+    ("times", "outside", "by_chance"),
+    [([200.0], 0, 0), ([190.0, 201.0], 0, 1), ([190.0, 189.0], 1, 0), ([190.0, 240.0], 1, 0)],
+    ids=["within", "within the second time", "outside twice", "outside on both sides"],
+)
+def test_what_several_sessions_state_is_contradicted_by_two(
+    tmp_path: Path, times: list[float], outside: int, by_chance: int
+) -> None:
+    solution, first = of_several_sessions(tmp_path), times[0]
+    naive, passes = (r.candidate.id for r in solution.rungs)
+    session = ChangingSession(a_task(), {naive: 400.0, passes: 200.0}, passes, times, environment=THERE)
+    report = verify(solution, session.task, lambda task: session)
+    rung = report.rungs[1]
+    assert (len(rung.outside), len(rung.by_chance)) == (outside, by_chance), rung
+    assert report.ok == (outside == 0) and not times
+    assert rung.gain is not None and rung.gain.value == pytest.approx(400 / first, abs=1e-3), "the first figure is told"
+    assert rung.compared == 3
+    if outside:
+        assert (
+            "gain 2.105x" in rung.differs[0] and "stated 2x [1.95, 2.05] over 4 sessions; again gain" in rung.differs[0]
+        )
+
+
+def test_the_baseline_that_a_number_is_over_is_asked_for(tmp_path: Path) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    class Listening(ScriptedSession):
+        def evaluate(self, candidate, *, depth, against=(), deadline_s=None):
+            asked.append(tuple(against))
+            return super().evaluate(candidate, depth=depth, against=against)
+
+    solution = load_solution(a_ladder_folder(tmp_path))
+    naive, passes = (r.candidate.id for r in solution.rungs)
+    verify(solution, a_task(), lambda task: Listening(task, {naive: 400.0, passes: 200.0}, environment=THERE))
+    assert asked == [(), ("compile",)], "the first rung states no ratio over a baseline"
+
+
+def test_sessions_are_kept_and_stated_together(folder: Path) -> None:
+    for passes_us in (200.0, 220.0, 210.0):
+        report, _ = measured(load_solution(folder), 400.0, passes_us, noise=Noise(1.0, 1.0))
+        write_back(report, folder)
+    passes = load_solution(folder).rungs[1]
+    gain = passes.decision.measured
+    assert gain is not None and (gain.sessions, gain.pairs) == (3, 180)
+    assert gain.value == pytest.approx((2.0 * 400 / 220 * 400 / 210) ** (1 / 3), abs=2e-3)
+    assert gain.low < 400 / 220 and gain.high > 2.0
+    assert passes.latency_us["default"].sessions == 3
+    assert "sessions: 3" in (folder / "decisions.yaml").read_text()
+    assert measured(load_solution(folder), 400.0, 215.0)[0].ok
+    assert not measured(load_solution(folder), 400.0, 290.0)[0].ok
+
+
+def test_a_screen_alone_states_nothing(folder: Path) -> None:
+    before = (folder / "decisions.yaml").read_text()
+    write_back(measured(load_solution(folder), 404.0, 205.0, depth=Depth.SCREEN)[0], folder)
+    assert (folder / "decisions.yaml").read_text() == before
+    write_back(measured(load_solution(folder), 400.0, 200.0)[0], folder)
+    assert load_solution(folder).rungs[1].latency_us["default"].sessions == 2
 
 
 class RestlessSession(ScriptedSession):
