@@ -234,31 +234,45 @@ def verify(
     task: Annotated[str, typer.Option(help="On this task instead of the one it was made for.")] = "",
     depth: Annotated[str, typer.Option(help="screen, full or confirmed.")] = "full",
     write: Annotated[
-        bool, typer.Option("--write", help="State the new numbers in the entry (a shipped one is copied first).")
+        bool,
+        typer.Option(
+            "--write",
+            help="Keep the figures in the entry and state what all its sessions say (a shipped one is copied first).",
+        ),
     ] = False,
+    sessions: Annotated[
+        int,
+        typer.Option(min=1, help="So many, one after the other over all entries; three say how much numbers vary."),
+    ] = 1,
     config: ConfigOption = None,
     option: OptionOption = None,
     json_: JsonOption = False,
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Measure whole ladders again with the one judge, here. Exit 1 when a rung fails or is not reproduced."""
+    """Measure whole ladders again with the one judge, here. Exit 1 when a rung fails or is not reproduced.
+
+    A number that rests on several sessions is reproduced when the new one lies within its interval, at the second
+    attempt at the latest; one that rests on a single session when the intervals meet, give or take 5 %.
+    """
     from kernelwright import wiring
     from kernelwright.cli.library_text import verification_text
-    from kernelwright.errors import UnknownName
+    from kernelwright.errors import LibraryError, UnknownName
     from kernelwright.records import Depth
 
     if depth not in list(Depth):
         raise UnknownName("depth", depth, list(Depth))
+    if sessions > 1 and not write:
+        raise LibraryError("--sessions needs --write: sessions are kept in the entry", hint="add --write")
     place, run_config = opened(workspace, config, option)
     told = []
-    for id in ids:
-        note(f"verifying {id}")
+    for session, id in [(n, id) for n in range(1, sessions + 1) for id in ids]:
+        note(f"verifying {id}" + (f", session {session} of {sessions}" if sessions > 1 else ""))
         told.append(wiring.verify_entry(place, id, run_config, task=task, depth=Depth(depth), write=write))
         if not json_:
             say(verification_text(told[-1]))
     if json_:
         print_json([v.to_json() for v in told])
-    raise typer.Exit(0 if all(v.reproduced for v in told) else 1)
+    raise typer.Exit(0 if all(v.reproduced for v in told[-len(ids) :]) else 1)
 
 
 @app.command()
