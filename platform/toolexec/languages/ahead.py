@@ -2,8 +2,9 @@
 
 Owns the ``compile`` lines of such languages: ``# compile: scale(x: float32[R, C], n: int32, TILE: 128)`` names a
 function of the file and its arguments: tensors with dtype and shape (expressions over the task's axes, as ``in0[0]``,
-and tunables), numbers by dtype, constants. The compiler runs in a confined child: importing the file is running it.
-What it leaves is a stranger's word and is read as such.
+and tunables), numbers by dtype, constants. ``launch`` lines without args, as launch.py reads them, tell the occupancy
+calculator grid, block and dynamic shared memory. The compiler runs in a confined child: importing the file is running
+it. What it leaves is a stranger's word and is read as such.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from kernelwright.records import Candidate, TaskFacts, content_hash
 from kernelwright.toolexec.languages.cubin import CubinError, read_cubin_file
 from kernelwright.toolexec.languages.gpu_compile import run_tool
 from kernelwright.toolexec.languages.gpu_language import DEFAULT_ARCHITECTURE
-from kernelwright.toolexec.languages.launch import Borders, LaunchError, closing
+from kernelwright.toolexec.languages.launch import Borders, LaunchError, closing, parse_plan
 from kernelwright.toolexec.languages.launch_expressions import Value, evaluate, integer, parse_items
 from kernelwright.toolexec.languages.occupancy import ARCHITECTURES
 from kernelwright.toolexec.languages.sass import disassemble
-from kernelwright.toolexec.languages.static_facts import Static, Use, kernel_facts, launch_problems
+from kernelwright.toolexec.languages.static_facts import Static, Use, kernel_facts, launch_problems, uses_of
 from kernelwright.toolexec.languages.torch import TorchLanguage
 from kernelwright.toolexec.owned_folder import OwnedFolder
 
@@ -117,12 +118,16 @@ class AheadLanguage(TorchLanguage):
         if not folder.exists():
             self._compile(build, candidate, lines, architecture, TIMEOUT_S)
         found, made = Static(()), []
+        plan = parse_plan(candidate.text(candidate.entry_file))
         for number in range(len(lines)):
             path = folder / f"{number}.cubin"
             codes = {c.kernel: c for c in disassemble(path) or ()}
-            for kernel in read_cubin_file(path):
-                made.append(kernel_facts(kernel, Use(), None, codes.get(kernel.name), architecture))
-                found.problems += launch_problems(kernel, Use(), architecture)
+            kernels = read_cubin_file(path)
+            uses = uses_of(plan, candidate.tunable_values(), facts, kernels, found.notes)
+            for kernel in kernels:
+                use = uses.get(kernel.name, Use())
+                made.append(kernel_facts(kernel, use, None, codes.get(kernel.name), architecture))
+                found.problems += launch_problems(kernel, use, architecture)
         if not lines:
             found.notes.append("no line `# compile: FUNCTION(argument: dtype[shape], ...)`: nothing was compiled ahead")
         found.kernels = tuple(made)

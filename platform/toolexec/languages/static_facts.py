@@ -73,7 +73,7 @@ def static_facts(build: Path, candidate: Candidate, plan: Plan, facts: TaskFacts
     words = ptxas_words((build / "ptxas.txt").read_text(encoding="utf-8"))
     codes = {c.kernel: c for c in disassemble(build / "kernel.cubin") or ()}
     found = Static(())
-    uses = _uses(plan, candidate.tunable_values(), facts, kernels, found.notes)
+    uses = uses_of(plan, candidate.tunable_values(), facts, kernels, found.notes)
     made = []
     for kernel in kernels:
         use = uses.get(kernel.name, Use())
@@ -85,13 +85,14 @@ def static_facts(build: Path, candidate: Candidate, plan: Plan, facts: TaskFacts
     return found
 
 
-def _uses(
+def uses_of(
     plan: Plan,
     tunables: Mapping[str, int | float | str],
     facts: TaskFacts,
     kernels: Sequence[CubinKernel],
     notes: list[str],
 ) -> dict[str, Use]:
+    """Kernel -> how the launch lines launch it, at every workload that they do not refuse."""
     found: dict[str, Use] = {}
     for workload in facts.workloads:
         try:
