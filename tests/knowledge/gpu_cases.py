@@ -56,7 +56,22 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"rows": 2, "columns": 1500},
     ],
     "cuda-transpose": [{"rows": 33, "columns": 7}, {"rows": 100, "columns": 68}, {"rows": 64, "columns": 132}],
+    "cute-attention-causal": [
+        {"batch": 1, "heads": 2, "tokens": 37},
+        {"batch": 1, "heads": 1, "tokens": 128},
+        {"batch": 2, "heads": 1, "tokens": 192},
+    ],
+    "cute-attention-f16": [
+        {"batch": 1, "heads": 1, "queries": 5, "keys": 70},
+        {"batch": 2, "heads": 1, "queries": 64, "keys": 192},
+        {"batch": 1, "heads": 2, "queries": 128, "keys": 64},
+    ],
     "cute-box-blur": [{"height": 3, "width": 3}, {"height": 20, "width": 70}, {"height": 37, "width": 133}],
+    "cute-conv2d-f16": [
+        {"batch": 1, "channels": 1, "filters": 1, "height": 3, "width": 3},
+        {"batch": 2, "channels": 3, "filters": 5, "height": 9, "width": 11},
+        {"batch": 1, "channels": 5, "filters": 66, "height": 7, "width": 16},
+    ],
     "cute-copy": [{"elements": 1}, {"elements": 1000}, {"elements": 8188}, {"elements": 4096}],
     "cute-cross-entropy": [{"rows": 3, "classes": 7}, {"rows": 5, "classes": 1000}, {"rows": 2, "classes": 8200}],
     "cute-layer-norm": [
@@ -64,6 +79,11 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"rows": 9, "columns": 100},
         {"rows": 3, "columns": 1024},
         {"rows": 2, "columns": 1500},
+    ],
+    "cute-linear-f16": [
+        {"rows": 64, "depth": 48, "features": 64},
+        {"rows": 128, "depth": 96, "features": 256},
+        {"rows": 128, "depth": 160, "features": 128},
     ],
     "cute-linear-relu-f16": [
         {"rows": 33, "depth": 40, "features": 20},
@@ -90,6 +110,16 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"rows": 64, "depth": 2048, "features": 64},
     ],
     "cute-transpose": [{"rows": 33, "columns": 7}, {"rows": 100, "columns": 68}, {"rows": 64, "columns": 132}],
+    "cutedsl-copy": [{"elements": 4}, {"elements": 1001}, {"elements": 8188}],
+    "cutedsl-linear-f16": [
+        {"rows": 33, "depth": 40, "features": 20},
+        {"rows": 70, "depth": 64, "features": 136},
+        {"rows": 130, "depth": 160, "features": 72},
+    ],
+    "cutedsl-rms-norm-residual": [{"rows": 5, "columns": 37}, {"rows": 3, "columns": 100}, {"rows": 2, "columns": 900}],
+    "cutedsl-row-sum": [{"rows": 5, "columns": 1030}, {"rows": 3, "columns": 548}, {"rows": 9, "columns": 100}],
+    "cutedsl-softmax": [{"rows": 2, "columns": 37}, {"rows": 5, "columns": 100}, {"rows": 3, "columns": 1000}],
+    "cutedsl-transpose": [{"rows": 33, "columns": 70}, {"rows": 40, "columns": 72}, {"rows": 100, "columns": 36}],
     "triton-attention-causal": [
         {"batch": 1, "heads": 2, "tokens": 37},
         {"batch": 1, "heads": 1, "tokens": 64},

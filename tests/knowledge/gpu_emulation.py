@@ -1,7 +1,8 @@
 """Not a test: the rungs of a CUDA or Triton exemplar against its reference.py, at sizes of one's choice.
 
 CUDA is built by the emulator with all checkers and called through its `c` entry; Triton runs in its own interpreter,
-every address watched. Both run in a child, a line of JSON for each rung and case, so that a crash is an answer too.
+every address watched; CuTe DSL's kernels run as PTX (cutedsl_on_cpu.py). All run in a child, a line of JSON for each
+rung and case, so that a crash is an answer too.
 """
 
 import json
@@ -63,7 +64,7 @@ def run_rungs(
         names: of rungs; () for all.
     """
     folder = SOLUTIONS / solution
-    interpreted = solution.startswith("triton-")
+    interpreted = solution.startswith(("triton-", "cutedsl-"))
     jobs = []
     for rung in load_solution(folder, origin="shipped").rungs:
         if not names or rung.name in names:

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 from pathlib import Path
 
 ALLOWED = {"float32": 2e-6, "float16": 2e-3, "bfloat16": 1.6e-2, "int32": 0.0, "int64": 0.0, "int8": 0.0}
@@ -109,8 +110,6 @@ def refusal(words):
 
 def heard(call):
     """What a call wrote to the process's stderr, and what it returned or raised."""
-    import tempfile
-
     with tempfile.TemporaryFile(mode="w+") as file:
         kept = os.dup(2)
         os.dup2(file.fileno(), 2)
@@ -127,15 +126,26 @@ def heard(call):
 
 def main():
     asked = json.loads(sys.stdin.read())
-    triton = asked["jobs"] and asked["jobs"][0]["place"].endswith(".py")
-    if triton:
+    place = Path(asked["jobs"][0]["place"]) if asked["jobs"] else Path()
+    python = place.suffix == ".py"
+    dsl = python and "import cutlass" in place.read_text(encoding="utf-8")
+    if dsl:
+        sys.path.insert(0, str(Path(__file__).parents[1]))
+        from knowledge import cutedsl_on_cpu
+
+        os.environ["CUTE_DSL_ARCH"] = cutedsl_on_cpu.ARCHITECTURE
+        os.environ["CUTE_DSL_KEEP"] = "ptx"
+        os.environ["CUTE_DSL_DUMP_DIR"] = tempfile.mkdtemp()
+    elif python:
         from kernelwright.toolexec.workers.triton_checks import switch_on
 
         switch_on(Path(asked["reference"]).parent)
     import torch
 
     torch.set_num_threads(1)
-    run = interpreted if triton else emulated
+    run = interpreted if python else emulated
+    if dsl:
+        run = lambda job, one, torch: cutedsl_on_cpu.run(job, one, module, torch)  # noqa: E731
     for number, case in enumerate(asked["cases"]):
         one = drawn(asked["reference"], case, torch)
         for job in asked["jobs"]:

@@ -26,8 +26,8 @@ from kernelwright.toolexec.languages.static_facts import Static
 
 FORMAT = "kernelwright/gpu-facts/1"
 FACTS_FILE = "facts.yaml"
-ARCHITECTURES = {"cuda": ("sm_80", "sm_90a"), "triton": ("sm_80", "sm_90a"),
-                 "cute": ("sm_80", "sm_90a"), "tk": ("sm_90a",)}  # fmt: skip
+BOTH = ("sm_80", "sm_90a")
+ARCHITECTURES = {"cuda": BOTH, "triton": BOTH, "cute": BOTH, "cutedsl": BOTH, "tk": ("sm_90a",)}
 OWN = ("kernel", "architecture")
 
 
@@ -41,6 +41,8 @@ def compiler_of(solution: str) -> str:
     """Name and version of what compiles it here; registers and instructions hold for that one."""
     if solution.startswith("triton-"):
         return f"triton {version('triton')}"
+    if solution.startswith("cutedsl-"):
+        return f"nvidia-cutlass-dsl {version('nvidia-cutlass-dsl')}"
     tool = toolchain.nvcc()
     return f"nvcc {toolchain.nvcc_version(tool.path)}" if tool else "none"
 

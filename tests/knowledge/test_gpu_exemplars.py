@@ -1,8 +1,9 @@
 """The GPU exemplars with a reference.py: compiled where they say, their SASS as claimed, right under emulation.
 
 A `shows:` line of a rung names instructions that its SASS must have everywhere, `shows sm_90a:` those of one machine.
-By default a third of CUDA's and Triton's rungs is compiled, by the date, and two exemplars are run under emulation;
-``--full`` takes all. facts.yaml must be what gpu_facts.py wrote for these sources.
+By default a third of CUDA's and Triton's rungs is compiled, by the date; of CuTe's and ThunderKittens' exemplars a
+ninth, the last rung of each, of CuTe DSL's a third likewise; one exemplar runs under emulation. ``--full`` takes all.
+facts.yaml must be what gpu_facts.py wrote for these sources.
 """
 
 import datetime
@@ -18,17 +19,21 @@ from knowledge.gpu_cases import CASES
 from knowledge.gpu_emulation import run_rungs
 from knowledge.gpu_facts import FACTS_FILE, architectures_of, compiled, compiler_of, facts_of
 from knowledge.gpu_toolchain import SOLUTIONS, ladder, need, thunderkittens
-from knowledge.test_gpu_solutions import CLAIMS
 
 from kernelwright.memory.solution_files import load_solution
 from kernelwright.records import Entry, ReviewState, Solution
+from kernelwright.toolexec.languages import language
 
 EXEMPLARS = sorted(p.parent.name for p in SOLUTIONS.glob("*/reference.py") if p.with_name("decisions.yaml").exists())
 EMULATED = [s for s in EXEMPLARS if s in CASES]
 RUNGS = [(s, r["name"], r["entry_file"]) for s in EXEMPLARS for r in ladder(s)]
 QUICK = [r for r in RUNGS if r[0].startswith(("cuda-", "triton-"))]
-SLOW_ONES = [r for r in RUNGS if r not in QUICK and r[0] not in CLAIMS]
-"""Rungs of CuTe and ThunderKittens; the oldest eight solutions have their daily build in test_gpu_solutions.py."""
+LAST = [(s, r["name"], r["entry_file"]) for s in EXEMPLARS for r in ladder(s)[-1:]]
+"""The best rung of each exemplar."""
+LONG = [r for r in LAST if r[0].startswith(("cute-", "tk-"))]
+DSL = [r for r in LAST if r[0].startswith("cutedsl-")]
+MODULES = ("triton-", "cutedsl-")
+"""Exemplars that are Python files."""
 TODAY = datetime.date.today().toordinal()
 _SHOWS = re.compile(r"^(?://|#) shows(?: (sm_\w+))?: (.+)$", re.M)
 
@@ -46,11 +51,19 @@ def claims(text: str, architecture: str) -> list[str]:
     return [word for arch, words in _SHOWS.findall(text) if arch in ("", architecture) for word in words.split()]
 
 
+def need_cute_dsl() -> None:
+    here = language("cute_dsl").availability()
+    if not here.ok:
+        pytest.skip(here.detail)
+
+
 def compile_and_look(solution: str, name: str, entry_file: str, folder: Path, *, every: bool) -> None:
     """Built by the language as the judge does; instructions as claimed, no spills, facts as recorded."""
     need("nvdisasm")
     if solution.startswith("triton-"):
         pytest.importorskip("triton", reason="Triton is not installed: it compiles its kernels")
+    elif solution.startswith("cutedsl-"):
+        need_cute_dsl()
     elif solution.startswith("tk-"):
         thunderkittens()
     else:
@@ -92,10 +105,10 @@ def test_a_third_compiles_and_shows_what_it_claims(solution: str, name: str, ent
     compile_and_look(solution, name, entry_file, tmp_path, every=False)
 
 
-def test_one_of_the_long_builds_compiles_too(tmp_path: Path) -> None:
-    """CuTe and ThunderKittens take up to half a minute a rung: one a day."""
-    if SLOW_ONES:
-        compile_and_look(*SLOW_ONES[TODAY % len(SLOW_ONES)], tmp_path, every=False)
+@pytest.mark.parametrize(("solution", "name", "entry_file"), [*LONG[TODAY % 9 :: 9], *DSL[TODAY % 3 :: 3]])
+def test_some_of_the_long_builds_compile_too(solution: str, name: str, entry_file: str, tmp_path: Path) -> None:
+    """CuTe and ThunderKittens take up to half a minute a rung: the best of a ninth of the exemplars a day."""
+    compile_and_look(solution, name, entry_file, tmp_path, every=False)
 
 
 @pytest.mark.slow
@@ -107,6 +120,8 @@ def test_every_rung_compiles_for_every_architecture(solution: str, name: str, en
 def emulate(solution: str, builds: Path, *, names: tuple[str, ...] = ()) -> None:
     if solution.startswith("triton-"):
         pytest.importorskip("triton", reason="Triton is not installed: its interpreter runs them")
+    elif solution.startswith("cutedsl-"):
+        need_cute_dsl()
     elif shutil.which("g++") is None:
         pytest.skip("no g++: the emulator compiles CUDA with it")
     outcomes = run_rungs(solution, CASES[solution], builds, names=names)
@@ -153,7 +168,7 @@ def test_an_exemplar_is_whole(solution: str) -> None:
     for rung in one.rungs:
         assert rung.not_measured == "compiled only" and not rung.latency_us and rung.decision.measured is None
         assert rung.decision.hypothesis and rung.decision.evidence
-    assert one.entry is (Entry.MODULE if solution.startswith("triton-") else Entry.C)
+    assert one.entry is (Entry.MODULE if solution.startswith(MODULES) else Entry.C)
     assert one.review.state is ReviewState.PROMOTED and "Not measured" in one.review.reason
     assert "Not measured, compiled only" in one.description and "A profile shows before:" in one.description
     assert "after:" in one.description and one.not_for and one.torch_ops and "no code taken" in one.provenance.source
@@ -168,9 +183,10 @@ def test_a_source_is_read_from_the_top(solution: str, name: str, entry_file: str
     text = source_of(solution, entry_file)
     lines = text.splitlines()
     assert len(lines) <= 170 and max(map(len, lines[3:])) <= 127
-    if solution.startswith("triton-"):
+    if solution.startswith(MODULES):
         assert lines[0].startswith("# run: ") and "# compile: " in text and "refused: " in text
         assert "class ModelNew(" in text
+        assert solution.startswith("triton-") or "# launch: " in text, "grid, block and shared memory as data"
     else:
         assert lines[0].startswith("// nvcc ") and entry_file in "".join(lines[:4]) and "// run: " in text
         assert "// launch: " in text

@@ -1,0 +1,55 @@
+"""Tasks told by torch code alone: recall puts a fitting exemplar of the asked language among the first three.
+
+The tasks lie frozen in blind_tasks.yaml; ``pytest --full -s tests/knowledge/test_blind_tasks.py`` shows their ranks.
+"""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from knowledge.gpu_toolchain import SOLUTIONS
+
+from kernelwright import wiring
+from kernelwright.config import load_config
+from kernelwright.tasks.loading import find_task
+from kernelwright.workspace import Workspace
+
+FROZEN = yaml.safe_load(Path(__file__).with_name("blind_tasks.yaml").read_text(encoding="utf-8"))["tasks"]
+FIRST, RIGHT = 3, 18
+
+
+def task_file(told: dict[str, Any], folder: Path) -> Path:
+    """A task of the frozen file as a KernelBench file; its name says nothing."""
+    file = folder / f"{told['id']}.py"
+    file.write_text(told["code"], encoding="utf-8")
+    return file
+
+
+def test_the_tasks_are_twenty_and_load(tmp_path: Path) -> None:
+    """Each is a task, and names exemplars that exist, of the language that it asks for."""
+    assert len({t["id"] for t in FROZEN}) == 20
+    asked = Counter(t["language"] for t in FROZEN)
+    assert set(asked) == {"cute", "cute_dsl", "cuda", "thunderkittens", "triton"} and min(asked.values()) >= 3
+    for told in FROZEN:
+        assert find_task(str(task_file(told, tmp_path))).workloads
+        for expected in told["expected"]:
+            solution = yaml.safe_load((SOLUTIONS / expected / "solution.yaml").read_text(encoding="utf-8"))
+            assert solution["language"] == told["language"] and (SOLUTIONS / expected / "reference.py").exists()
+
+
+@pytest.mark.slow
+def test_recall_puts_a_fitting_exemplar_among_the_first_three(tmp_path: Path) -> None:
+    """For at least 18 of 20; as ``library recall FILE --language L`` does it."""
+    place, config = Workspace(tmp_path / "w"), load_config()
+    ranks = {}
+    for told in FROZEN:
+        task = wiring.find_task(place, str(task_file(told, tmp_path)))
+        answers = wiring.ask_library(place, task, config, languages=[told["language"]])
+        found = [r.solution.id for r in answers.solutions]
+        ranks[told["id"]] = next((n for n, id in enumerate(found, 1) if id in told["expected"]), 0)
+        print(f"{told['id']} {told['language']:14} rank {ranks[told['id']]}  {told['expected']} <- {found[:FIRST]}")
+    hits = sum(0 < rank <= FIRST for rank in ranks.values())
+    print(f"{hits} of {len(ranks)} among the first {FIRST}; {sum(r == 1 for r in ranks.values())} first")
+    assert hits >= RIGHT, ranks
