@@ -10,6 +10,7 @@ from typing import Any
 
 from kernelwright.cli.drawing import grid, labelled, words
 from kernelwright.records import KernelFacts
+from kernelwright.records.wording import format_count
 
 NOTHING = "-"
 
@@ -34,7 +35,7 @@ def kernel_parts(kernels: Sequence[KernelFacts]) -> list[Any]:
         if kernel.sass:
             counts = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in kernel.sass.items())
             name = words(kernel.kernel, limit=40).plain
-            rows.append((name, words(f"{kernel.instructions} instructions: {counts}")))
+            rows.append((name, words(f"{format_count(kernel.instructions, 'instruction')}: {counts}")))
         rows += [("", words(text)) for text in (_work(kernel), kernel.guess) if text]
     return [table, *([labelled(rows)] if rows else [])]
 

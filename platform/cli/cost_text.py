@@ -45,7 +45,7 @@ def tokens(row: CostRow) -> str:
     """Tokens in words."""
     if row.input_tokens is None or row.output_tokens is None:
         return "tokens unknown"
-    return f"{row.input_tokens} tokens in ({row.cached_tokens} cached), {row.output_tokens} out"
+    return f"{format_count(row.input_tokens, 'token')} in ({row.cached_tokens} cached), {row.output_tokens} out"
 
 
 def _table(first: str, second: str, rows: Sequence[CostRow]) -> Table:

@@ -19,6 +19,7 @@ from kernelwright.memory.solution_files import Problem
 from kernelwright.memory.survey import Cell, Stale
 from kernelwright.memory.verifications import Verification
 from kernelwright.records import Ratio, Rung, Solution
+from kernelwright.records.wording import format_count
 from kernelwright.report.figures import format_ratio
 
 NOTHING = "-"
@@ -78,7 +79,7 @@ def solution_text(
         ("review", f"{review.state}" + (f" by {review.reviewer}" if review.reviewer else "") + f": {review.reason}"),
         ("source", f"{solution.provenance.source} ({solution.provenance.author})"),
         ("licence", solution.licence),
-        ("recalled", f"by {credit.recalled} runs, used by {credit.used}, won {credit.won} of them"),
+        ("recalled", f"by {format_count(credit.recalled, 'run')}, used by {credit.used}, won {credit.won} of them"),
         (
             "verified",
             f"{verified.at[:10]}, {'reproduced' if verified.reproduced else 'NOT reproduced'}" if verified else "",
@@ -224,7 +225,8 @@ def coverage_text(cells: Sequence[Cell], *, columns: int | None = None) -> str:
 def stale_text(found: Sequence[Stale], *, of: int, columns: int | None = None) -> str:
     """Entries whose evidence cannot be relied on here."""
     rows = [(s.solution.id, "; ".join(s.reasons)) for s in found]
-    end = words(f"{len(found)} of {of} entries; measure again with: kernelwright library verify ID", "dim")
+    told = f"{len(found)} of {format_count(of, 'entry')}; measure again with: kernelwright library verify ID"
+    end = words(told, "dim")
     return as_text([labelled(rows), end], columns=columns) if rows else f"none of {of} entries is stale"
 
 

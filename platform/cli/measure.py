@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelwright.cli.output import ConfigOption, JsonOption, OptionOption, WorkspaceOption, note, print_json, say
+from kernelwright.records.wording import format_count
 
 if TYPE_CHECKING:
     from kernelwright.records import Candidate, Evaluation
@@ -54,7 +55,7 @@ def measure(
         from kernelwright.cli.tables import run_text
 
         say(run_text(records))
-        say(f"\nmeasured on {made.device}: {made.judged} judgements made, {made.kept} were there already")
+        say(f"\nmeasured on {made.device}: {format_count(made.judged, 'judgement')} made, {made.kept} there already")
     best = made.best.speedup if made.best is not None else None
     raise typer.Exit(0 if best is not None and best.low > 1.0 else 1)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelwright.cli.output import JsonOption, SetOption, WorkspaceOption, note, print_json, say
+from kernelwright.records.wording import format_count
 
 if TYPE_CHECKING:
     from kernelwright.records import Candidate, Directive, Task
@@ -178,7 +179,8 @@ def _show_search(searching: ScheduleSearch, state: SearchState, start: Candidate
         print_json(told)
     else:
         failed = ", ".join(f"{n} {status}" for status, n in state.invalid.items()) or "none"
-        say(f"{told['scored']} schedules scored, {told['measured']} measured ({failed} failed), {state.spent_s:.0f} s")
+        scored = format_count(told["scored"], "schedule")
+        say(f"{scored} scored, {told['measured']} measured ({failed} failed), {state.spent_s:.0f} s")
         for number, at, ns in state.curve():
             say(f"  measurement {number:4}  {at:7.1f} s  {ns / 1e3:10.1f} us")
         say(f"\n{text}\nwritten to {out}; these times steer a search, `kernelwright evaluate` judges." if best else "")
@@ -221,7 +223,9 @@ def train(
     if json_:
         print_json({"format": "kernelwright/training/1", **model.provenance})
         return
-    say(f"{len(rows)} schedules, {sum(r['ns'] is None for r in rows)} failed; held out: {after.pipelines} pipelines")
+    failed = sum(r["ns"] is None for r in rows)
+    held_out = format_count(after.pipelines, "pipeline")
+    say(f"{format_count(len(rows), 'schedule')}, {failed} failed; held out: {held_out}")
     for name in ("spearman", "spearman_fast", "top_ratio"):
         say(f"  {name:14} {getattr(after, name):6.3f}   (untrained {getattr(before, name):.3f})")
     say(f"written to {out / 'cost_model.json'}")
@@ -286,7 +290,8 @@ def code(
         print_json(told)
     else:
         say(
-            f"{out}: {told['lines']} lines, workload {chosen}; how to call it stands at the end (g++ -O3 -shared -fPIC)"
+            f"{out}: {format_count(told['lines'], 'line')}, workload {chosen}; how to call it stands at the end "
+            "(g++ -O3 -shared -fPIC)"
         )
 
 

@@ -85,6 +85,6 @@ def _diff(change: Diff) -> Text:
         text.append(line.marked.expandtabs(4) + "\n", style=styles[line.kind])
     left = len(change.lines) - DIFF_LINES
     if left > 0:
-        text.append(f"({left} more lines in report.html)\n", style="dim")
+        text.append(f"({format_count(left, 'more line')} in report.html)\n", style="dim")
     text.rstrip()
     return text

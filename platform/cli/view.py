@@ -130,8 +130,8 @@ class Progress:
         total = self.passed + self.failed
         text = format_count(total, "candidate")
         text += f", {self.passed} passed, {self.failed} failed" if total else ""
-        limit = f" of {self.measurements}" if self.measurements else ""
-        return f"{text}; {self.measured}{limit} measurements"
+        measured = f"{self.measured} of {format_count(self.measurements, 'measurement')}" if self.measurements else ""
+        return f"{text}; {measured or format_count(self.measured, 'measurement')}"
 
 
 def _number(value: Any, otherwise: float) -> float:
@@ -249,7 +249,8 @@ class PanelView(View):
         answers = list(self.progress.arriving.values())[:SHOWN_ANSWERS]  # coders' threads add to it
         self._answers = max(self._answers, len(answers))
         for answer in answers:
-            yield one_line(answer.role, 9), f"about {answer.tokens} tokens so far: {one_line(answer.line, 160)}"
+            so_far = format_count(answer.tokens, "token")
+            yield one_line(answer.role, 9), f"about {so_far} so far: {one_line(answer.line, 160)}"
         yield from [("", "")] * (self._answers - len(answers))
 
     def _time(self, since: float) -> Any:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kernelwright.records import Candidate, Decision, Directive, Entry
+from kernelwright.records.wording import format_count
 
 Kind = Literal["add", "remove", "keep", "place"]
 MAX_LINES = 240
@@ -87,7 +88,7 @@ def diff_step(
     if parent is None:
         size = sum(len(f.text.splitlines()) for f in child.files)
         names = ", ".join(f.path for f in child.files)
-        return Diff(f"new from the reference: {names}, {size} lines", tuple(tuned))
+        return Diff(f"new from the reference: {names}, {format_count(size, 'line')}", tuple(tuned))
     if parent.language is not child.language:
         return Diff(f"rewritten from {parent.language} in {child.language}", tuple(tuned))
     lines = []
@@ -148,5 +149,5 @@ def _titled(lines: list[DiffLine], noun: str) -> Diff:
         title = f"{added} {noun}{'s' * (added != 1)} added, {removed} removed"
     if len(lines) > MAX_LINES:
         left = len(lines) - MAX_LINES
-        lines = [*lines[:MAX_LINES], DiffLine("place", f"({left} more lines of diff left out)")]
+        lines = [*lines[:MAX_LINES], DiffLine("place", f"({format_count(left, 'more line')} of diff left out)")]
     return Diff(title, tuple(lines))

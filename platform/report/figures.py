@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from kernelwright.records import Evaluation, Interval, Ratio, Workload
+from kernelwright.records.wording import format_count as format_count
 
 _UNITS = (("s", 1e6), ("ms", 1e3), ("us", 1.0), ("ns", 1e-3))
 NOTHING = "-"
@@ -88,13 +89,6 @@ def format_seconds(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-
-
-def format_count(number: int, noun: str) -> str:
-    """A count with its noun: ``1 candidate``, ``12 candidates``, ``no candidates``."""
-    if number == 1:
-        return f"1 {noun}"
-    return f"{number or 'no'} {noun}s"
 
 
 def format_bytes(count: float) -> str:

@@ -10,6 +10,8 @@ import html
 import re
 import unicodedata
 
+from kernelwright.records.wording import format_count
+
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 """ANSI escape sequences: colours, cursor moves, titles, links."""
 _MARKDOWN = re.compile(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])")
@@ -42,7 +44,7 @@ def tail(text: str, lines: int = 20) -> str:
     kept = plain(text).rstrip().split("\n")
     if len(kept) <= lines:
         return "\n".join(kept)
-    return "\n".join([f"({len(kept) - lines} earlier lines left out)", *kept[-lines:]])
+    return "\n".join([f"({format_count(len(kept) - lines, 'earlier line')} left out)", *kept[-lines:]])
 
 
 def markdown_text(text: object) -> Markdown:

@@ -153,7 +153,7 @@ def method(records: RunRecords) -> list[str]:
         + (f" The best candidate was checked on {format_count(checked, 'call')}." if checked else ""),
         "A speed-up is the median of paired ratios: baseline and candidate run interleaved, in random order within "
         "each pair, with new inputs for every call, each in its own process"
-        + (f"; {pairs} pairs for the best candidate" if pairs else "")
+        + (f"; {format_count(pairs, 'pair')} for the best candidate" if pairs else "")
         + ". The interval is a 95 % bootstrap interval of that median. Where it holds 1, no difference is claimed.",
         "The floor is the larger of compulsory bytes over measured bandwidth and FLOPs over the measured rate.",
     ]

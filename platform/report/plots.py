@@ -17,6 +17,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from kernelwright.records import Depth, Evaluation
+from kernelwright.records.wording import format_count
 from kernelwright.report.figures import format_factor, significant
 from kernelwright.report.run_records import RunRecords, deepest
 
@@ -112,8 +113,8 @@ def best_so_far_plot(records: RunRecords) -> Plot | None:
     failed = [p.x for p in shown.points if p.speedup is None]
     best = f"The best reached {format_factor(raised[-1].speedup or 0)}." if raised else "Nothing passed."
     description = (
-        f"Speed-up over the best baseline against {shown.unit}: {len(shown.points) - len(failed)} judgements passed, "
-        f"{len(failed)} failed. {best}"
+        f"Speed-up over the best baseline against {shown.unit}: "
+        f"{format_count(len(shown.points) - len(failed), 'judgement')} passed, {len(failed)} failed. {best}"
     )
     with _axes("best") as (figure, axes):
         _draw_curve(axes, shown, raised, failed)

@@ -9,6 +9,7 @@ import html
 import math
 from collections.abc import Mapping, Sequence
 
+from kernelwright.records.wording import format_count
 from kernelwright.report.figures import format_factor
 from kernelwright.report.plots import Plot
 from kernelwright.suite.statistics import Estimate
@@ -89,8 +90,8 @@ def tasks_plot(tasks: Sequence[TaskFigures]) -> Plot | None:
     parts.append(_text(WIDTH / 2, HEIGHT - 6, "tasks, sorted by the speed-up of their best sample", anchor="middle"))
     gains = sum(gained for _, _, gained in passed)
     text = (
-        f"Speed-up over the best baseline with its 95 % interval, task by task: {len(passed)} of {len(tasks)} tasks "
-        f"have a correct candidate, {gains} a confirmed gain."
+        f"Speed-up over the best baseline with its 95 % interval, task by task: "
+        f"{len(passed)} of {format_count(len(tasks), 'task')} have a correct candidate, {gains} a confirmed gain."
     )
     return _plot("".join(parts), "Task by task", text, HEIGHT)
 

@@ -137,7 +137,7 @@ def _qualifications(records: RunRecords, evaluation: Evaluation | None, *, confi
     if evaluation is not None and evaluation.regressed:
         notes.append(f"Slower than the best baseline on {', '.join(evaluation.regressed)}.")
     if len(records.task.workloads) > 1:
-        notes.append(f"Weighted geometric mean over {len(records.task.workloads)} workloads.")
+        notes.append(f"Weighted geometric mean over {format_count(len(records.task.workloads), 'workload')}.")
     if reduced := [w.name for w in records.task.workloads if w.reduced]:
         notes.append(f"Shapes are smaller than the original benchmark's: {', '.join(reduced)}.")
     if summary.state == "running":

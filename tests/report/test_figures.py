@@ -72,6 +72,9 @@ def test_durations_bytes_and_counts() -> None:
     ]  # fmt: skip
     assert [format_bytes(n) for n in (512, 8 * 2**20, 2**41)] == ["512 B", "8 MiB", "2.0 TiB"]
     assert [format_count(n, "trial") for n in (0, 1, 2)] == ["no trials", "1 trial", "2 trials"]
+    assert [format_count(n, noun) for n, noun in ((1, "entry"), (12_345, "entry"), (2, "day"))] == [
+        "1 entry", "12,345 entries", "2 days",
+    ]  # fmt: skip
 
 
 def test_the_judges_own_figure_is_preferred() -> None:
