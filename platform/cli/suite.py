@@ -50,6 +50,8 @@ ShapesOption = Annotated[str | None, typer.Option(help="KernelBench shapes: orig
 TableOption = Annotated[Path | None, typer.Option(help="CSV of families and shape overrides (level, id, ...).")]
 LimitOption = Annotated[int | None, typer.Option(help="At most this many KernelBench tasks.", min=1)]
 DeviceOption = Annotated[list[str] | None, typer.Option("--device", help="Devices to share the work. Repeatable.")]
+AtOnceOption = Annotated[int | None, typer.Option(help="Runs at once on a device.", min=1)]
+LimitSecondsOption = Annotated[float | None, typer.Option(help="Kill a run that takes longer, seconds.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 
@@ -67,8 +69,8 @@ def run(
     seed: SeedOption = None,
     budget: BudgetOption = None,
     device: DeviceOption = None,
-    at_once: Annotated[int | None, typer.Option(help="Runs at once on a device.", min=1)] = None,
-    limit_s: Annotated[float | None, typer.Option(help="Kill a run that takes longer, seconds.")] = None,
+    at_once: AtOnceOption = None,
+    limit_s: LimitSecondsOption = None,
     id_: IdsOption = None,
     family: FamilyOption = None,
     level: LevelOption = None,
@@ -100,10 +102,8 @@ def run(
     if resume:
         folder = find_suite(place, resume)
         _drive(place, folder, folder.plan(), again=retry or (), json_=json_, quiet=quiet)
-    selection = {"ids": id_, "families": family, "levels": level, "shapes": shapes, "limit": limit}
-    selection["table"] = str(table.expanduser().resolve()) if table is not None else None
     given = {"samples": samples, "seed": seed, "devices": device, "at_once": at_once, "limit_s": limit_s}
-    definition = _changed(suite, given, selection)
+    definition = _changed(suite, given, _selection(id_, family, level, shapes, table, limit))
     values = switches(
         engine=engine, model=model, language=language, no_library=no_library, no_lessons=no_lessons,
         no_profile=no_profile, exclude_same_task=exclude_same_task,
@@ -124,6 +124,15 @@ def ablate(
     samples: SamplesOption = None,
     seed: SeedOption = None,
     budget: BudgetOption = None,
+    device: DeviceOption = None,
+    at_once: AtOnceOption = None,
+    limit_s: LimitSecondsOption = None,
+    id_: IdsOption = None,
+    family: FamilyOption = None,
+    level: LevelOption = None,
+    shapes: ShapesOption = None,
+    table: TableOption = None,
+    limit: LimitOption = None,
     config: ConfigOption = None,
     option: OptionOption = None,
     json_: JsonOption = False,
@@ -139,7 +148,8 @@ def ablate(
     from kernelwright.workspace import Workspace
 
     place = Workspace.open(workspace)
-    definition = _changed(suite, {"samples": samples, "seed": seed}, {})
+    given = {"samples": samples, "seed": seed, "devices": device, "at_once": at_once, "limit_s": limit_s}
+    definition = _changed(suite, given, _selection(id_, family, level, shapes, table, limit))
     definition = definition.model_copy(update={"arms": arms_of(arm)})
     values: dict[str, Any] = {"budget.seconds": budget} if budget is not None else {}
     folder, plan = _begin(place, definition, values=values, files=config or (), overrides=option or ())
@@ -244,6 +254,14 @@ def cell(
     die_with_parent()
     place = Workspace.open(workspace)
     raise typer.Exit(run_cell(place, find_suite(place, suite_run), key, device=device, seams=wiring.suite_seams()))
+
+
+def _selection(
+    ids: Any, families: Any, levels: Any, shapes: str | None, table: Path | None, limit: int | None
+) -> dict[str, Any]:
+    """What the command line selects of KernelBench."""
+    where = str(table.expanduser().resolve()) if table is not None else None
+    return {"ids": ids, "families": families, "levels": levels, "shapes": shapes, "limit": limit, "table": where}
 
 
 def _arm(arms: Any, name: str) -> Any:

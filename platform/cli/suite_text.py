@@ -28,7 +28,8 @@ from kernelwright.suite.summary import SuiteFigures, TaskFigures
 def progress_line(progress: SuiteProgress) -> str:
     """A line for a row that was just written, or for the start of a go; "" for what is not worth one."""
     row = progress.row
-    left = f", about {format_seconds(progress.left_s)} left" if progress.left_s is not None else ""
+    about = "about" if progress.done else "at most"  # before the first row only budgets are known
+    left = f", {about} {format_seconds(progress.left_s)} left" if progress.left_s is not None else ""
     count = f"[{progress.done}/{progress.total}]"
     if row is not None:
         result = format_ratio(row.speedup) if row.speedup is not None else "nothing passed"

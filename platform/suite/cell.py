@@ -22,6 +22,8 @@ from kernelwright.workspace import RunFolder, Workspace
 
 _SET_PDEATHSIG = 1
 """prctl(2): the signal that this process gets when its parent ends."""
+SUITE_PID = "KERNELWRIGHT_SUITE_PID"
+"""The variable in which a sample's process finds the number of the suite's."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,14 @@ class Seams:
 
 
 def die_with_parent() -> None:
-    """Let the kernel end this process when the suite's process is killed, so that a resumed suite finds nobody."""
+    """Let the kernel end this process when the suite's process is killed, so that a resumed suite finds nobody.
+
+    Who started it stands in the environment: orphans are not always given to process 1.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() == 1:  # it was killed before we asked
+        parent, suite = os.getppid(), os.environ.get(SUITE_PID, "")
+        if parent == 1 or (suite and parent != int(suite)):  # it was killed before we asked
             os.kill(os.getpid(), signal.SIGKILL)
 
 

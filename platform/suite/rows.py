@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any
 
+from kernelwright.errors import WorkspaceError
 from kernelwright.records import (
     Baseline,
     Depth,
@@ -45,7 +46,12 @@ def row_of(folder: SuiteFolder, plan: SuitePlan, cell: Cell, *, device: str, exi
         exit_code: of its process; None means that it was killed for taking too long.
     """
     run = folder.run_of(cell.key)
-    outcome, detail = _outcome(folder, cell, run, exit_code)
+    found: dict[str, Any] = {}
+    try:
+        outcome, detail = _outcome(folder, cell, run, exit_code)
+        found = _of_run(run, cell) if run is not None else {}
+    except (WorkspaceError, OSError, ValueError) as error:  # damaged, or written by another version
+        outcome, detail = "crashed", f"its run's files cannot be read: {' '.join(str(error).split())[:300]}"
     told: dict[str, Any] = {
         "cell": cell.key,
         "arm": cell.arm,
@@ -60,7 +66,7 @@ def row_of(folder: SuiteFolder, plan: SuitePlan, cell: Cell, *, device: str, exi
         "at": now(),
     }
     if run is not None:
-        told |= {"run": str(run.root.relative_to(folder.root)), **_of_run(run, cell)}
+        told |= {"run": str(run.root.relative_to(folder.root)), **found}
     return SuiteRow(**told)
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kernelwright.records import SuitePlan, SuiteRow
+from kernelwright.suite.cell import SUITE_PID
 from kernelwright.suite.cells import Cell, cells_of, limit_s
 from kernelwright.suite.folder import SuiteFolder
 from kernelwright.suite.rows import row_of
@@ -131,6 +132,7 @@ class SuiteRun:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                env={**os.environ, SUITE_PID: str(os.getpid())},
             )
         return _Attempt(cell, device, process, self._clock(), limit_s(self.plan, cell))
 

@@ -112,6 +112,21 @@ def test_nothing_is_begun_for_a_suite_that_cannot_run(workspace_folder: Path, tm
     assert not (workspace_folder / "suites").exists()
 
 
+def test_an_ablation_selects_of_kernelbench_and_names_devices_as_a_run_does(
+    workspace_folder: Path, tmp_path: Path
+) -> None:
+    for number in (19, 40):
+        file = tmp_path / "kb" / "KernelBench" / "level1" / f"{number}_x.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("class Model(:\n")
+    arms = ["--arm", "full=", "--arm", "bare=--no-library"]
+    ask("ablate", str(tmp_path / "kb"), *arms, "--id", "1/19", "--device", "cpu", "--at-once", "2")
+    told = json.loads(ask("report", "last", "--json"))
+    assert {name: a["outcomes"] for name, a in told["arms"].items()} == {"full": {"refused": 1}, "bare": {"refused": 1}}
+    with pytest.raises(KernelwrightError, match="no such device|unknown"):
+        ask("ablate", "quick", *arms, "--device", "abacus")
+
+
 def test_a_task_that_cannot_be_loaded_is_a_row(workspace_folder: Path, tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("class Model(:\n")
     file = tmp_path / "s.yaml"
@@ -127,6 +142,8 @@ def test_a_progress_line_says_what_came_of_it_and_how_long_it_takes() -> None:
     row = a_row("a", 2.0)
     line = progress_line(SuiteProgress(done=3, total=10, running=(), left_s=410.0, row=row))
     assert line == "[3/10] a.main.0: 2.00x [1.97, 2.03] (1 min 00 s, about 6 min 50 s left)"
+    start = progress_line(SuiteProgress(done=0, total=10, running=(), left_s=410.0))
+    assert start == "[0/10] 10 samples to run, at most 6 min 50 s left", "budgets are all that is known yet"
     failed = a_row("a", None, outcome="crashed", detail="its process died")
     assert "crashed: its process died" in progress_line(SuiteProgress(1, 2, (), None, failed))
 

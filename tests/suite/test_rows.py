@@ -65,6 +65,17 @@ def test_a_finished_run_is_a_row(folder: SuiteFolder, plan: SuitePlan) -> None:
     assert (row.tokens, row.cost_usd, row.model_s) == (0, 0.0, 0.0), "without a model nothing is spent on it"
 
 
+@pytest.mark.parametrize("name", ["run.json", "task.json", "environment.json"])
+def test_a_run_whose_files_cannot_be_read_is_a_row_too(folder: SuiteFolder, plan: SuitePlan, name: str) -> None:
+    run = a_run(folder)
+    known = json.loads((run.root / name).read_text())
+    (run.root / name).write_text(json.dumps({**known, "of_a_later_version": 1}))
+    row = row_of(folder, plan, cells_of(plan)[0], device="cpu", exit_code=0)
+    assert row.outcome == "crashed" and "cannot be read" in row.detail and name.partition(".")[0] in row.detail.lower()
+    (run.root / name).write_text("{ torn")
+    assert row_of(folder, plan, cells_of(plan)[0], device="cpu", exit_code=0).outcome == "crashed"
+
+
 @pytest.mark.parametrize(
     ("exit_code", "error", "outcome"),
     [(None, None, "timeout"), (-9, None, "crashed"), (3, {"code": "missing", "message": "no g++"}, "error"),

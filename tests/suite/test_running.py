@@ -12,6 +12,7 @@ import pytest
 from suite.rows import a_plan
 
 from kernelwright.errors import WorkspaceError
+from kernelwright.suite.cell import SUITE_PID
 from kernelwright.suite.cells import Cell, cells_of
 from kernelwright.suite.folder import new_suite
 from kernelwright.suite.running import SuiteProgress, SuiteRun
@@ -92,6 +93,14 @@ def test_stopping_kills_what_runs_and_writes_no_row_for_it(tmp_path: Path) -> No
     threading.Timer(1.0, run.stop.set).start()
     assert run.run() == []
     assert not run._running
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent ended")
+def test_a_sample_whose_suite_was_killed_while_it_started_ends_at_once(tmp_path: Path) -> None:
+    made = Made(tmp_path, "orphan")
+    gone = {**ENVIRONMENT, SUITE_PID: "999999999"}
+    command = made.command(cells_of(made.plan)[0], "cpu")
+    assert subprocess.run(command, env=gone).returncode == -signal.SIGKILL and made.judged() == []
 
 
 def test_two_processes_cannot_run_one_suite(tmp_path: Path) -> None:
