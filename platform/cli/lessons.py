@@ -129,15 +129,24 @@ def edit(
     avoid: Annotated[str, typer.Option(help="New words.")] = "",
     state: Annotated[str, typer.Option(help="proposed, active, disputed or retired.")] = "",
     scope: Annotated[list[str] | None, typer.Option(help="e.g. families=softmax,norm. Repeatable.")] = None,
+    role: Annotated[list[str] | None, typer.Option("--role", help="Whose prompts may show it. Repeatable.")] = None,
     by: ByOption = "user",
     json_: JsonOption = False,
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Change a lesson's words, scope or state. A shipped one is copied to your workspace first."""
+    """Change a lesson's words, roles, scope or state. A shipped one is copied to your workspace first."""
+    from kernelwright.errors import UnknownName
     from kernelwright.promptopt.editing import edited
+    from kernelwright.promptopt.versions import roles
 
     place, shelf = opened(workspace)
-    words = {name: text for name, text in (("when", when), ("do", do), ("avoid", avoid)) if text}
+    words: dict[str, Any] = {name: text for name, text in (("when", when), ("do", do), ("avoid", avoid)) if text}
+    if role:
+        known = roles(place.prompts)
+        for name in role:
+            if name not in known:
+                raise UnknownName("role", name, known)
+        words["roles"] = tuple(dict.fromkeys(role))
     lesson = edited(shelf.get(id), words, scope=scope or (), state=state, reason=reason, by=by)
     _changed(place, shelf, lesson, reason, json_)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernelwright.cli.drawing import one_line
 from kernelwright.records import LessonState
+from kernelwright.records.wording import format_count
 
 if TYPE_CHECKING:
     from kernelwright.promptopt.lesson_files import LessonProblem
@@ -53,7 +54,7 @@ def show_text(lesson: Lesson, file: Path) -> str:
         f"{lesson.id} ({lesson.state})",
         f"  {lesson.sentence}",
         f"  scope      {scope_text(lesson.scope)}",
-        f"  roles      {', '.join(lesson.roles)}",
+        f"  roles      {', '.join(lesson.roles) or 'none: no prompt shows it'}",
         f"  technique  {lesson.technique or 'none'}",
         f"  evidence   {counts(lesson.evidence)}",
         "  in prompts " + ("not known: it was never left out at random" if effect is None else effect_text(lesson)),
@@ -76,7 +77,7 @@ def effect_text(lesson: Lesson) -> str:
     """What showing it changed."""
     e = lesson.effect
     assert e is not None
-    drawn = f"{e.shown} prompts with it, {e.left_out} without, {e.method}"
+    drawn = f"{format_count(e.shown, 'prompt')} with it, {e.left_out} without, {e.method}"
     return f"{e.estimate:+.3f} [{e.low:+.3f}, {e.high:+.3f}] in log speed-up ({drawn})"
 
 
@@ -99,20 +100,22 @@ def _trial(trial: LessonTrial) -> str:
     gain = trial.gain
     told = "refused by the judge"
     if gain is not None:
-        told = f"{gain.value:.3f}x [{gain.low:.3f}, {gain.high:.3f}] over the {trial.over}, {gain.pairs} pairs"
+        told = f"{gain.value:.3f}x [{gain.low:.3f}, {gain.high:.3f}] over the {trial.over}, "
+        told += format_count(gain.pairs, "pair")
     where = ", ".join(w for w in (trial.family, trial.bottleneck, trial.language, trial.device) if w)
     return f"{told}  ({where})  {trial.source}"
 
 
 def upkeep_text(report: UpkeepReport, versions: Sequence[PromptVersion], *, decisions: int) -> str:
     """What a pass over all lessons did."""
-    lines = [f"{decisions} decisions judged in full"]
+    lines = [f"{format_count(decisions, 'decision')} judged in full"]
     lines += [f"proposed  {id}" for id in report.proposed]
     lines += [f"widened   {id}" for id in report.widened]
     lines += [f"merged    {dropped} into {kept}" for kept, dropped in report.merged]
     lines += [f"moved     {m.id}: {m.before} -> {m.after}: {m.reason}" for m in report.moved]
     lines += [f"refused   {r.id}: {'; '.join(r.reasons)}" for r in report.refused]
     lines += [f"conflict  {c.one} and {c.other}: {c.why}" for c in report.conflicts]
-    lines.append(f"{report.recounted} lessons have new numbers")
+    have = "has" if report.recounted == 1 else "have"
+    lines.append(f"{format_count(report.recounted, 'lesson')} {have} new numbers")
     lines += [f"{v.role} now uses {v.id}: {one_line(v.reason, 100)}" for v in versions]
     return "\n".join(lines)

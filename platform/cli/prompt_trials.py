@@ -12,6 +12,7 @@ import typer
 
 from kernelwright.cli import lessons, prompts
 from kernelwright.cli.output import ConfigOption, JsonOption, OptionOption, WorkspaceOption, note, print_json, say
+from kernelwright.records.wording import format_count
 
 if TYPE_CHECKING:
     from kernelwright.config import RunConfig
@@ -215,5 +216,6 @@ def _tell(found: Any, what: str, json_: bool) -> None:
     else:
         spent = found.spent
         say(f"{what}: {score_text(found.score, families=True)}")
-        say(f"{spent.trials} runs, {spent.tokens} tokens, {spent.cost_usd:.4f} USD, {spent.seconds:.0f} s")
+        counts = f"{format_count(spent.trials, 'run')}, {format_count(spent.tokens, 'token')}"
+        say(f"{counts}, {spent.cost_usd:.4f} USD, {spent.seconds:.0f} s")
     raise typer.Exit(0 if found.score.low > 0 or found.score.high < 0 else 1)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelwright.cli.output import JsonOption, WorkspaceOption, note, print_json, say
+from kernelwright.records.wording import format_count
 
 if TYPE_CHECKING:
     from kernelwright.promptopt.versions import PromptStore
@@ -177,7 +178,7 @@ def promote(
     json_: JsonOption = False,
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Use a version from now on; with --file an edited text becomes one."""
+    """Use a version from now on, with none but its lessons; with --file an edited text becomes one."""
     from kernelwright.errors import UserError
     from kernelwright.promptopt.shelves import LessonShelf
     from kernelwright.promptopt.versions import of_file
@@ -189,8 +190,7 @@ def promote(
     if file is not None:
         shelf = LessonShelf(Workspace.open(workspace).lessons)
         version = of_file(store, file, shelf.active, reason=reason).id
-    made = store.promote(version, reason=reason, by=by)
-    print_json({"role": role, "current": made.id}) if json_ else say(f"{role} now uses {made.id}")
+    _use(workspace, role, version, reason=reason, by=by, back=False, json_=json_)
 
 
 @app.command()
@@ -202,15 +202,24 @@ def rollback(
     json_: JsonOption = False,
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Use the version from before. It brings back the base text; which lessons are shown follows from their states."""
-    from kernelwright.cli.prompts_text import other_lessons
-    from kernelwright.promptopt.shelves import LessonShelf
+    """Use the version from before: its text, and none but its lessons. No lesson's state changes by it."""
+    store_of(workspace, role)
+    _use(workspace, role, to, reason=reason, by=by, back=True, json_=json_)
+
+
+def _use(workspace: Path | None, role: str, version: str, *, reason: str, by: str, back: bool, json_: bool) -> None:
+    from kernelwright.cli.prompts_text import restored_text
+    from kernelwright.promptopt.restoring import restore
     from kernelwright.workspace import Workspace
 
-    made = store_of(workspace, role).roll_back(reason=reason, to=to, by=by)
-    for line in other_lessons(made, LessonShelf(Workspace.open(workspace).lessons).active):
+    made = restore(Workspace.open(workspace), role, version, reason=reason, by=by, back=back)
+    for line in restored_text(made):
         note(line)
-    print_json({"role": role, "current": made.id}) if json_ else say(f"{role} now uses {made.id}")
+    if json_:
+        told = {name: list(getattr(made, name)) for name in ("taken", "given", "inactive", "reworded")}
+        print_json({"role": role, "current": made.version.id, "asked": made.asked.id, **told})
+    else:
+        say(f"{role} now uses {made.version.id}")
 
 
 @app.command()
@@ -232,5 +241,5 @@ def export(
     if json_:
         print_json([str(f) for f in files])
     else:
-        note(f"{len(files)} files")
+        note(format_count(len(files), "file"))
         say("\n".join(str(f) for f in files))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernelwright.cli.drawing import one_line
+from kernelwright.records.wording import format_count
 
 if TYPE_CHECKING:
     from kernelwright.promptopt.blame import Blame
     from kernelwright.promptopt.journal import Limits, Spent, Step
     from kernelwright.promptopt.lineage import Lineage
+    from kernelwright.promptopt.restoring import Restored
     from kernelwright.promptopt.versions import PromptStore
-    from kernelwright.records import Lesson, PromptScore, PromptVersion
+    from kernelwright.records import PromptScore, PromptVersion
 
 
 def roles_text(stores: Sequence[PromptStore]) -> str:
@@ -22,7 +25,7 @@ def roles_text(stores: Sequence[PromptStore]) -> str:
         current, count = store.current, len(store.lineage.versions)
         told = "the shipped text"
         if current is not None:
-            told = f"{current.id}, {len(current.lessons)} lessons, {count} versions"
+            told = f"{current.id}, {format_count(len(current.lessons), 'lesson')}, {format_count(count, 'version')}"
         lines.append(f"{store.role:<12} {told}")
     lines += [f"not used: {one_line(p.message)} ({p.where})" for s in stores for p in s.lineage.problems]
     return "\n".join(lines) or "no prompts"
@@ -53,7 +56,8 @@ def _line(version: PromptVersion, lineage: Lineage) -> str:
     mark = " <- in use:" if version.id == lineage.current else ""
     state = f"rejected: {version.rejected_because}" if version.state == "rejected" else version.reason
     gains = (f"{part_name(s.split)} {s.gain:+.3f} [{s.low:+.3f}, {s.high:+.3f}]" for s in lineage.scores(version.id))
-    told = f"{version.id}{mark} {version.origin}, {len(version.lessons)} lessons: {one_line(state, 110)}"
+    lessons = format_count(len(version.lessons), "lesson")
+    told = f"{version.id}{mark} {version.origin}, {lessons}: {one_line(state, 110)}"
     return "; ".join([told, *gains])
 
 
@@ -62,21 +66,27 @@ def part_name(part: str) -> str:
     return {"held_out": "held-out", "remeasured": "re-measured"}.get(part, part)
 
 
-def other_lessons(version: PromptVersion, active: Sequence[Lesson]) -> list[str]:
-    """Where the active lessons of a role are not those of a version: each with what to do about it."""
-    mine = {x.id: x.text_hash for x in active if version.role in x.roles}
-    more = sorted(mine.keys() - version.lessons)
-    told = [f"still active, and shown: {id} (lessons retire {id} --reason ...)" for id in more]
-    gone = sorted(version.lessons.keys() - mine)
-    told += [f"not active any more, not shown: {id} (lessons edit {id} --state active --reason ...)" for id in gone]
-    both = sorted(mine.keys() & version.lessons.keys())
-    newer = [id for id in both if mine[id] != version.lessons[id]]
-    return told + [f"shown in its newer words: {id} (lessons edit {id})" for id in newer]
+def restored_text(made: Restored) -> list[str]:
+    """What became of lessons when another version was taken into use: each with what to do about it."""
+    role = made.asked.role
+    told = [f"not shown to the {role} any more: {id}" for id in made.taken]
+    told += [f"shown to the {role} again: {id}" for id in made.given]
+    told += [
+        f"not active any more, not shown: {id} (lessons why {id}; lessons edit {id} --state active --reason ...)"
+        for id in made.inactive
+    ]
+    told += [f"shown in its newer words: {id} (lessons history {id})" for id in made.reworded]
+    if made.version.id != made.asked.id:
+        told.append(f"{made.version.id} is {made.asked.id} with its lessons as they stand now")
+    if made.taken and made.before:
+        told.append(f"all of it is undone by: kernelwright prompts promote {made.before} --role {role}")
+    return told
 
 
 def score_text(score: PromptScore, *, families: bool = False) -> str:
     """A paired score in a line."""
-    told = f"{part_name(score.split)} {score.gain:+.3f} [{score.low:+.3f}, {score.high:+.3f}] over {score.pairs} pairs"
+    told = f"{part_name(score.split)} {score.gain:+.3f} [{score.low:+.3f}, {score.high:+.3f}] "
+    told += f"over {format_count(score.pairs, 'pair')}"
     if families and score.families:
         told += " (" + ", ".join(f"{name} {gain:+.3f}" for name, gain in score.families.items()) + ")"
     return told
@@ -93,10 +103,12 @@ def score_changes(lineage: Lineage, old: str, new: str) -> list[tuple[str, Promp
 
 
 def blame_text(found: Sequence[Blame]) -> str:
-    """A sentence, then what is behind it."""
+    """Sentences, then what is behind them; those in a row with one origin share it."""
     lines: list[str] = []
-    for b in found:
+    for number, b in enumerate(found):
         lines.append(b.sentence)
+        if number + 1 < len(found) and replace(found[number + 1], sentence=b.sentence) == b:
+            continue
         named = f" {b.lesson}" if b.lesson else ""
         lines.append(f"    since {b.since}, {b.origin}{named}: {one_line(b.why, 160)}")
         lines += [f"    decision {source}" for source in b.decisions[:5]]
@@ -119,7 +131,8 @@ class Progress:
     def __call__(self, step: Step) -> None:
         """Say a step."""
         if step.what == "resumed":
-            self._say(f"going on: {step.spent.trials} trials of earlier sessions are kept, {self._spent(step.spent)}")
+            kept = format_count(step.spent.trials, "trial")
+            self._say(f"going on: {kept} of earlier sessions kept, {self._spent(step.spent)}")
         elif step.what == "proposal":
             self._say("asking for a new text")
         elif step.request is not None and step.result is None:

@@ -15,6 +15,7 @@ from kernelwright.promptopt.shelves import LessonShelf, noted
 from kernelwright.promptopt.trials import Split
 from kernelwright.promptopt.versions import PromptStore
 from kernelwright.records import Lesson, LessonEffect, PromptScore, content_hash
+from kernelwright.records.wording import format_count
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def keep_ablation(shelf: LessonShelf, id: str, found: Ablated, *, by: str = "abl
         estimate=score.gain, low=score.low, high=score.high, shown=score.pairs, left_out=score.pairs, method="ablation"
     )
     interval = f"[{score.low:+.3f}, {score.high:+.3f}]"
-    reason = f"{score.gain:+.3f} {interval} over {score.pairs} pairs, {found.spent.cost_usd:.2f} USD"
+    reason = f"{score.gain:+.3f} {interval} over {format_count(score.pairs, 'pair')}, {found.spent.cost_usd:.2f} USD"
     lesson = noted(shelf.get(id).model_copy(update={"effect": effect}), "ablated", reason=reason, by=by)
     shelf.save(lesson)
     return lesson

@@ -9,6 +9,7 @@ from kernelwright.promptopt.selection import HEADING
 from kernelwright.promptopt.versions import PromptStore
 from kernelwright.promptopt.wordwise import sentences
 from kernelwright.records import Lesson
+from kernelwright.records.wording import format_count
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def _of_lesson(sentence: str, since: str, name: str, lesson: Lesson | None) -> B
         return Blame(sentence, since, "lesson", "its file is gone or cannot be used", name)
     evidence = lesson.evidence
     pro, con = len(evidence.supporting), len(evidence.contradicting)
-    why = f"{lesson.state}: {pro} decisions for it, {con} against it"
+    why = f"{lesson.state}: {format_count(pro, 'decision')} for it, {con} against it"
     if lesson.effect is not None:
         e = lesson.effect
         why += f"; in prompts {e.estimate:+.3f} [{e.low:+.3f}, {e.high:+.3f}] by {e.method}"

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from kernelwright.agents.llm.prompt_book import PromptUsed, seed_prompt
 from kernelwright.promptopt.draws import record_draw
-from kernelwright.promptopt.scope import Situation
+from kernelwright.promptopt.scope import Situation, architecture_of, toolchains_of
 from kernelwright.promptopt.selection import BUDGET_TOKENS, HOLD_OUT, Selector, assembled
 from kernelwright.promptopt.shelves import LessonShelf
 from kernelwright.promptopt.versions import PromptStore
 from kernelwright.protocols import Knowledge
-from kernelwright.records import LessonDraw
+from kernelwright.records import Environment, LessonDraw
 from kernelwright.workspace import RunFolder, Workspace
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ class LearnedPrompts:
         *,
         folder: RunFolder | None = None,
         device: str = "cpu",
-        toolchains: tuple[str, ...] = (),
         budget_tokens: int = BUDGET_TOKENS,
         hold_out: float = HOLD_OUT,
     ) -> None:
@@ -44,12 +43,12 @@ class LearnedPrompts:
             workspace: whose prompts and lessons.
             folder: of the run; draws go there. None: see :meth:`joined`.
             device: kind of device.
-            toolchains: compilers and frameworks with their versions.
             budget_tokens: of the lessons in a prompt; 0 shows none.
             hold_out: probability with which a lesson is left out.
         """
         self._root, self._lessons, self._folder = workspace.prompts, workspace.lessons, folder
-        self._device, self._toolchains = device.partition(":")[0], toolchains
+        self._device = device.partition(":")[0]
+        self._machine: Environment | None = None
         self._budget, self._hold_out = budget_tokens, hold_out
         self._desk: ModelDesk | None = None
         self._stores: dict[str, PromptStore] = {}
@@ -101,11 +100,23 @@ class LearnedPrompts:
         return PromptUsed(assembled(base, selection).strip(), used, draw.shown)
 
     def _situation(self, knowledge: Knowledge) -> Situation:
+        machine = self._environment()
         return Situation(
             family=knowledge.task.family,
             device=self._device,
             languages=tuple(knowledge.languages),
             dtypes=tuple(sorted({spec.dtype for spec in knowledge.task.inputs})),
             bottleneck=knowledge.profile.bottleneck if knowledge.profile is not None else "",
-            toolchains=self._toolchains,
+            architecture=architecture_of(machine),
+            toolchains=toolchains_of(machine),
         )
+
+    def _environment(self) -> Environment:
+        """The run's machine and versions, which the run writes down before it asks anybody; empty when it did not."""
+        if self._machine is None:
+            try:
+                self._machine = Environment.load(self._run().environment_file)
+            except (OSError, ValueError) as error:
+                log.info("lessons for an architecture or a toolchain are left out: %s", error)
+                return Environment()
+        return self._machine

@@ -14,13 +14,13 @@ from kernelwright.records import Lesson, LessonScope, LessonState
 
 
 def edited(
-    lesson: Lesson, words: Mapping[str, str], *, scope: Sequence[str] = (), state: str = "", reason: str, by: str
+    lesson: Lesson, words: Mapping[str, Any], *, scope: Sequence[str] = (), state: str = "", reason: str, by: str
 ) -> Lesson:
     """The lesson with new words, scope or state.
 
     Args:
         lesson: as it stands.
-        words: of when, do and avoid.
+        words: of when, do and avoid; ``roles`` names whose prompts may show it.
         scope: ``families=softmax,norm``; an empty list of names lifts the condition.
         state: "" keeps it.
         reason: why.
@@ -35,7 +35,7 @@ def edited(
     if scope:
         changes["scope"] = lesson.scope.model_copy(update=dict(_conditions(scope)))
     if not changes and not state:
-        raise UserError("nothing to change", hint="give --when, --do, --avoid, --scope or --state")
+        raise UserError("nothing to change", hint="give --when, --do, --avoid, --role, --scope or --state")
     try:
         changed = Lesson.model_validate({**lesson.model_dump(), **_plain(changes)})
     except ValidationError as error:

@@ -15,6 +15,7 @@ from kernelwright.promptopt.effects import paired
 from kernelwright.promptopt.journal import Journal
 from kernelwright.promptopt.trials import Split, TrialRequest
 from kernelwright.records import PromptScore
+from kernelwright.records.wording import format_count
 
 ERROR = 0.025
 """Chance of accepting anything where nothing helps, over all proposals of an optimization together (one side)."""
@@ -89,11 +90,12 @@ def validated(differences: Sequence[float], score: PromptScore, *, proposals: in
     """
     share = ERROR / max(proposals, 1)
     low = paired(differences, confidence=1 - 2 * share).low
-    told = f"validation {score.gain:+.3f}, lower bound {low:+.3f} at {1 - share:.1%} over {score.pairs} pairs"
+    pairs = format_count(score.pairs, "pair")
+    told = f"validation {score.gain:+.3f}, lower bound {low:+.3f} at {1 - share:.1%} over {pairs}"
     return Verdict(low > 0, score, told if low > 0 else f"not shown to help: {told}")
 
 
 def not_fallen(score: PromptScore) -> Verdict:
     """Does held-out hold? A mean below zero is a fall, however wide its interval: the doubt is the proposal's."""
-    told = f"held-out {score.gain:+.3f} [{score.low:+.3f}, {score.high:+.3f}] over {score.pairs} pairs"
+    told = f"held-out {score.gain:+.3f} [{score.low:+.3f}, {score.high:+.3f}] over {format_count(score.pairs, 'pair')}"
     return Verdict(score.gain >= 0, score, told if score.gain >= 0 else f"held-out falls: {told}")

@@ -20,6 +20,7 @@ from kernelwright.promptopt.statistics_distiller import distilled
 from kernelwright.promptopt.upkeep import UpkeepReport, upkeep
 from kernelwright.promptopt.versions import follow_all
 from kernelwright.records import Lesson, PromptVersion, Task
+from kernelwright.records.wording import format_count
 from kernelwright.workspace import RunFolder, Workspace, disk_errors
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from kernelwright.promptopt.model_distiller import Distilled
 
 log = logging.getLogger(__name__)
+
+TOLD = 5
+"""Proposed lessons that the end of a run names; `lessons list` has all."""
 
 
 def learn(
@@ -47,21 +51,25 @@ def learn(
         shelf = LessonShelf(place.lessons)
         tasks = list(_tasks(place.runs)) if proposals else []
         report = upkeep(shelf, seen, proposals=proposals, draws=scored_draws(place.runs), tasks=tasks)
-        made = follow_all(place.prompts, shelf.active, reason=report.reason or "the active lessons changed")
+        made = follow_all(place.prompts, shelf.active, reason=report.reason or "taken up: the lessons that are active")
     return report, made
 
 
 def learn_after_run(place: Workspace, evidence: Evidence) -> list[str]:
-    """Learn from what just ended; lines for people. What goes wrong is said and costs the run nothing."""
+    """Learn from what just ended; lines for people, none where nothing changed. A mishap is told, and costs no run."""
     try:
         seen = evidence.observations()
         report, made = learn(place, seen, distilled(seen, load_techniques()[0]))
     except KernelwrightError as error:
         log.warning("nothing was learned: %s", error)
         return []
-    lines = [f"lesson proposed: {id}" for id in report.proposed]
+    lines = [f"lesson proposed: {id}" for id in report.proposed[:TOLD]]
+    if len(report.proposed) > TOLD:
+        lines.append(f"and {format_count(len(report.proposed) - TOLD, 'more lesson')}: kernelwright lessons list")
     lines += [f"lesson {m.id}: {m.before} -> {m.after} ({m.reason})" for m in report.moved]
-    return lines + [f"{v.role} prompt is now {v.id}" for v in made]
+    if report.moved:  # else a first version took up lessons that were active before this run
+        lines += [f"{v.role} prompt is now {v.id}: kernelwright prompts log --role {v.role}" for v in made]
+    return lines
 
 
 def read_by_model(place: Workspace, config: RunConfig, seen: Sequence[Observation]) -> Distilled:

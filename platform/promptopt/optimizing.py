@@ -20,6 +20,7 @@ from kernelwright.promptopt.trials import Proposer, split_by_family
 from kernelwright.promptopt.upkeep import sharper
 from kernelwright.promptopt.versions import PromptStore, follow_all
 from kernelwright.records import LessonState, PromptVersion, Task
+from kernelwright.records.wording import format_count
 from kernelwright.workspace import Workspace
 
 OPTIMIZERS = ("evidence", "gepa")
@@ -83,7 +84,8 @@ class Done:
             g = found.gain
             told = f"gain {g.gain:+.3f} [{g.low:+.3f}, {g.high:+.3f}] in log speed-up"
             lines.append(f"{told}, measured after all choices")
-        lines.append(f"{spent.trials} trials, {spent.tokens} tokens, {spent.cost_usd:.4f} USD, {spent.seconds:.0f} s")
+        counts = f"{format_count(spent.trials, 'trial')}, {format_count(spent.tokens, 'token')}"
+        lines.append(f"{counts}, {spent.cost_usd:.4f} USD, {spent.seconds:.0f} s")
         return "\n".join(lines)
 
 
@@ -157,8 +159,8 @@ def _enough(wanted: Wanted, limits: Limits, *, lessons: int) -> None:
     least = least_trials(wanted.rewrites, lessons)
     if limits.trials < least:
         raise UserError(
-            f"{limits.trials} trials are too few: the gates of {wanted.rewrites} rewrites and the screening of a "
-            f"lesson need {least}",
+            f"{limits.trials} trials are too few: the gates of {format_count(wanted.rewrites, 'rewrite')} and the "
+            f"screening of a lesson need {least}",
             hint=f"--trials {least} or more, or fewer --rewrites",
         )
 

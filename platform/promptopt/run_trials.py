@@ -19,6 +19,7 @@ from kernelwright.errors import UserError
 from kernelwright.promptopt.trials import COST_WEIGHT, FAILED, LARGEST, TrialRequest, TrialResult
 from kernelwright.protocols import Knowledge
 from kernelwright.records import Decision, RunSummary, content_hash
+from kernelwright.records.wording import format_count
 from kernelwright.workspace import RunFolder, Workspace
 
 log = logging.getLogger(__name__)
@@ -108,6 +109,6 @@ def result_of(summary: RunSummary, folder: RunFolder) -> TrialResult:
 def told(summary: RunSummary, decisions: Sequence[Decision]) -> str:
     """The run as feedback for a proposer: how it ended and what each decision came to; bounded, data only."""
     best = "nothing right was found" if summary.best is None else f"best {summary.best.value:.2f}x"
-    lines = [f"{best} after {summary.measurements} measurements"]
+    lines = [f"{best} after {format_count(summary.measurements, 'measurement')}"]
     lines += [f"{d.technique}: {d.verdict or 'not judged'}; {' '.join(d.learned.split())[:160]}" for d in decisions]
     return "\n".join(lines)[:FEEDBACK_CHARACTERS]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from kernelwright.records import LessonScope
+from kernelwright.records import Environment, LessonScope
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,7 @@ class Situation:
     device: str = ""
     """Kind: cpu, cuda, emulated, none."""
     architecture: str = ""
+    """e.g. ``sm_90``, or the widest vector extension: ``avx512``."""
     languages: tuple[str, ...] = ()
     """Those that candidates may be written in."""
     dtypes: tuple[str, ...] = ()
@@ -34,6 +36,20 @@ def fits(scope: LessonScope, situation: Situation) -> bool:
         and _holds(scope.architectures, (situation.architecture,))
         and (not scope.toolchains or any(t.startswith(w) for w in scope.toolchains for t in situation.toolchains))
     )
+
+
+def architecture_of(environment: Environment) -> str:
+    """The word that ``LessonScope.architectures`` uses: of the GPU where there is one, else of the processor."""
+    gpu = re.search(r"sm_\d+[a-z]?", environment.gpu)
+    return gpu[0] if gpu else "" if environment.gpu else environment.isa
+
+
+def toolchains_of(environment: Environment) -> tuple[str, ...]:
+    """Compiler and packages with their versions: ``g++ 12.2.0``, ``torch 2.13.0``; no distribution's remarks."""
+    found = [f"{name} {version}" for name, version in environment.versions.items()]
+    words = environment.compiler.split()
+    version = next((w for w in reversed(words) if re.fullmatch(r"\d+(\.\d+)+", w)), "")
+    return (f"{words[0]} {version}", *found) if version else tuple(found)
 
 
 def overlap(one: LessonScope, other: LessonScope) -> bool:

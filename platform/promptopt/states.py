@@ -15,6 +15,7 @@ import math
 from dataclasses import dataclass
 
 from kernelwright.records import Lesson, LessonEvidence, LessonState
+from kernelwright.records.wording import format_count
 
 NEEDED = 3
 """Different kernels on one side before a rule moves a lesson: fewer are an anecdote."""
@@ -70,7 +71,7 @@ def _ending(lesson: Lesson, today: str) -> Ruling | None:
     if effect is not None and effect.left_out >= LEFT_OUT and effect.high < NO_HELP:
         return Ruling(LessonState.RETIRED, f"showing it changes nothing: at most {effect.high:+.3f} in log speed-up")
     if con >= NEEDED and sign_test(con, pro) <= SIGN_TEST:
-        return Ruling(LessonState.RETIRED, f"contradicted: {con} decisions against, {pro} for")
+        return Ruling(LessonState.RETIRED, f"contradicted: {format_count(con, 'decision')} against, {pro} for")
     if lesson.expires and today > lesson.expires and evidence.newest <= lesson.expires:
         return Ruling(LessonState.RETIRED, f"outdated: expired {lesson.expires}, nothing newer supports it")
     return None
@@ -81,12 +82,12 @@ def _standing(lesson: Lesson) -> Ruling | None:
     evidence, effect = lesson.evidence, lesson.effect
     pro, con, ties = (votes(evidence, side) for side in ("supporting", "contradicting", "neutral"))
     if lesson.state is LessonState.ACTIVE and con >= DISPUTING and 2 * con >= pro:
-        return Ruling(LessonState.DISPUTED, f"{con} decisions against it, {pro} for it")
+        return Ruling(LessonState.DISPUTED, f"{format_count(con, 'decision')} against it, {pro} for it")
     if effect is not None and effect.low > 0:
         return Ruling(LessonState.ACTIVE, f"prompts that show it do better: at least {effect.low:+.3f} in log speed-up")
     clear = lesson.warns or (evidence.low is not None and evidence.low > 1)
     steps = evidence.over == "parent"
     if steps and pro >= NEEDED and sign_test(pro, con) <= SIGN_TEST and ties <= pro and clear:
         told = "" if evidence.median_gain is None else f", median {evidence.median_gain:.2f}x over the {evidence.over}"
-        return Ruling(LessonState.ACTIVE, f"{pro} decisions for it, {con} against{told}")
+        return Ruling(LessonState.ACTIVE, f"{format_count(pro, 'decision')} for it, {con} against{told}")
     return None

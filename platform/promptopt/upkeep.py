@@ -17,6 +17,7 @@ from kernelwright.promptopt.screening import lesson_refusals
 from kernelwright.promptopt.shelves import LessonShelf, moved, noted
 from kernelwright.promptopt.states import rule
 from kernelwright.records import Lesson, LessonDraw, LessonEffect, LessonScope, LessonState, Task
+from kernelwright.records.wording import format_count
 
 LIVES_DAYS = 365
 """A lesson expires so long after its newest decision: compilers, libraries and machines have moved on by then."""
@@ -91,7 +92,7 @@ def upkeep(
     for id, lesson in lessons.items():
         fresh = lesson.model_copy(update={"effect": sharper(lesson.effect, effects.get(id))})
         if lesson.technique:
-            fresh = _counted(fresh, counter)
+            fresh = _counted(fresh, counter, today)
         report.recounted += fresh != lesson
         ruling = rule(fresh, today=today)
         if ruling is not None:
@@ -122,7 +123,7 @@ def _take(
         return
     known = lessons.get(proposal.id)
     if known is None:
-        by, why = proposal.origin, f"{proposal.evidence.n + proposal.evidence.failures} decisions"
+        by, why = proposal.origin, format_count(proposal.evidence.n + proposal.evidence.failures, "decision")
         lessons[proposal.id] = noted(proposal, "proposed", reason=why, by=by)
         report.proposed.append(proposal.id)
     elif known.scope != proposal.scope and known.origin == proposal.origin and known.state is not LessonState.RETIRED:
@@ -152,9 +153,10 @@ def _merge(lessons: dict[str, Lesson], report: UpkeepReport) -> None:
         report.merged.append((kept.id, dropped.id))
 
 
-def _counted(lesson: Lesson, counter: Counter) -> Lesson:
+def _counted(lesson: Lesson, counter: Counter, today: str) -> Lesson:
     evidence = counter.count(lesson)
     expires = lesson.expires
-    if evidence.newest and (not expires or evidence.newest > lesson.evidence.newest):
-        expires = (date.fromisoformat(evidence.newest) + timedelta(days=LIVES_DAYS)).isoformat()
+    if not expires or (evidence.newest and evidence.newest > lesson.evidence.newest):
+        counted = date.fromisoformat(evidence.newest or today)  # a ladder's rungs have no date: from now on
+        expires = (counted + timedelta(days=LIVES_DAYS)).isoformat()
     return lesson.model_copy(update={"evidence": evidence, "expires": expires})

@@ -103,10 +103,7 @@ class PromptStore:
         Raises:
             UserError: it was rejected, or says what no prompt may say.
         """
-        version = self.get(id)
-        if version.state == "rejected":
-            why = f"{version.id} was rejected: {version.rejected_because}"
-            raise UserError(why, hint="export it, change it, and promote the file instead")
+        version = self._usable(id)
         wrong = text_complaints(self.base(version.id), limit=MAX_PROMPT)
         if wrong:
             raise UserError(f"{version.id} is not promoted: {'; '.join(wrong)}")
@@ -117,12 +114,12 @@ class PromptStore:
         """Use the version from before, or an earlier one.
 
         Raises:
-            UserError: there is nothing to go back to.
+            UserError: there is nothing to go back to, or it was rejected.
         """
         before = self.lineage.in_use
         if not to and len(before) < 2:
             raise UserError(f"the {self.role} prompt has no earlier version in use to go back to")
-        version = self.get(to) if to else self.lineage.versions[before[-2]]
+        version = self._usable(to or before[-2])
         self._event("rolled-back", version.id, previous=self.lineage.current, reason=reason, by=by)
         return version
 
@@ -159,6 +156,13 @@ class PromptStore:
         more = {"state": "accepted"}
         version = self.add(base, (), parent="", origin="seed", reason="the shipped text", more=more)
         self.promote(version.id, reason="first use", by="rules")
+        return version
+
+    def _usable(self, id: str) -> PromptVersion:
+        version = self.get(id)
+        if version.state == "rejected":
+            why = f"{version.id} was rejected: {version.rejected_because}"
+            raise UserError(why, hint="export it, change it, and promote the file instead")
         return version
 
     def _write(self, version: PromptVersion, base: str, lessons: Sequence[Lesson]) -> None:

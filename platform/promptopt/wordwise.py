@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 _TOKEN = re.compile(r"\n|[^\S\n]+|[^\s]+")
+_ITEM = re.compile(r"([-*]|\d+\.)\s")
+_ALONE = ("#", "<!--", "```")
+"""Lines that no other line belongs to."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,16 @@ def marked(pieces: list[Piece]) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """A text's sentences and list items, in order, without white space at their ends."""
-    found: list[str] = []
+    """A text's sentences and list items, in order; where its lines are broken does not matter."""
+    blocks: list[str] = []
+    goes_on = False
     for line in text.splitlines():
-        if re.match(r"^\s*([-*#]|\d+\.)", line):
-            found.append(line.strip())
-        else:
-            found += [s.strip() for s in re.split(r"(?<=[.!?])\s+", line)]
-    return [s for s in found if s]
+        bare = line.strip()
+        item = _ITEM.match(bare) is not None
+        if goes_on and bare and not item and not bare.startswith(_ALONE):
+            blocks[-1] += f" {bare}"
+            continue
+        blocks += [bare] if bare else []
+        goes_on = bool(bare) and not bare.startswith(_ALONE)
+    found = ([b] if _ITEM.match(b) else re.split(r"(?<=[.!?])\s+", b) for b in blocks)
+    return [sentence for block in found for sentence in block]

@@ -7,7 +7,8 @@ read, never changed. With the runs count the rungs of the shipped solutions that
 the lessons in --out list from runs that are not at hand. --ladders measures every rung of every shipped CPU ladder over
 the rung before it, at depth full, so that steps are known and not only whole kernels; KEPT is a folder, and a ladder
 whose result lies there is not measured again (about a minute a ladder on a quiet machine). Without --write the set is
-only shown. A lesson whose decisions no longer speak for it is dropped, with the reason.
+only shown. A lesson whose decisions do not speak for it is dropped, and one that rests on whole kernels alone: what is
+shipped has to hold up when it is read.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def joined(seen: list[Observation], known: Iterable[Lesson]) -> list[Observation
 
 
 def starting_set(seen: list[Observation], known: dict[str, Lesson], place: Path) -> list[Lesson]:
-    """The lessons that statistics make, those that have a technique page and more for them than against them."""
+    """The lessons that statistics make of steps, with a technique page, and more for them than against them."""
     pages = load_techniques()[0]
     names = {name for page in pages for name in page.names}
     shelf = LessonShelf(place / "lessons", with_shipped=False)
@@ -108,7 +109,8 @@ def starting_set(seen: list[Observation], known: dict[str, Lesson], place: Path)
             old = known[lesson.id]
             shelf.save(lesson.model_copy(update={"state": old.state, "history": old.history, "effect": old.effect}))
     upkeep(shelf, seen, proposals=proposals)
-    return [x for x in shelf.lessons if votes(x.evidence, "supporting") > votes(x.evidence, "contradicting")]
+    steps = (x for x in shelf.lessons if x.evidence.over == "parent")
+    return [x for x in steps if votes(x.evidence, "supporting") > votes(x.evidence, "contradicting")]
 
 
 def main() -> None:
@@ -134,7 +136,7 @@ def main() -> None:
         line = f"{lesson.id:44} {lesson.state.value:9} {kernels[0]} kernels for, {kernels[1]} against"
         print(why_text(lesson) + "\n" if given.why else f"{line}; {counts(lesson.evidence)}")
     gone = sorted(known.keys() - {x.id for x in lessons})
-    print("".join(f"dropped: {id}: its decisions no longer speak for it\n" for id in gone), end="")
+    print("".join(f"dropped: {id}: its decisions do not speak for it, or are no steps\n" for id in gone), end="")
     many = sum(x.evidence.n + x.evidence.failures >= 3 for x in lessons)
     print(f"{len(seen)} decisions, {len(lessons)} lessons, {many} of them on three decisions or more")
     if given.write:

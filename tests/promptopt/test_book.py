@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fakes.records import an_environment
 from promptopt.making import lesson
 
 from kernelwright.agents.llm.prompt_book import ROLES, seed_prompt
@@ -47,6 +48,24 @@ def test_a_role_is_told_what_fits_and_the_draw_is_recorded(tmp_path: Path) -> No
     assert book.prompt("planner", knowledge("norm")).lessons == ()
     (draw,) = read_records(draws_file(run), LessonDraw)
     assert (draw.call, draw.role, draw.shown, draw.version) == (run.run_id, "coder", ("fits",), used.version)
+
+
+def test_a_scope_of_architecture_and_toolchain_is_compared_with_the_runs_machine(tmp_path: Path) -> None:
+    place = Workspace.open(tmp_path)
+    scopes = {
+        "wide": {"architectures": ("avx512",)}, "narrow": {"architectures": ("neon",)},
+        "gcc": {"toolchains": ("g++ 12", "clang++ 19")}, "new-torch": {"toolchains": ("torch 9",)},
+    }  # fmt: skip
+    LessonShelf(place.lessons, with_shipped=False).save_all([lesson(id, scope=s) for id, s in scopes.items()])
+    run = place.new_run("any")
+    assert not {*scopes} & {*LearnedPrompts(place, folder=run, hold_out=0.0).prompt("coder", knowledge()).lessons}
+    compiler = "g++ (Debian 12.2.0-14+deb12u1) 12.2.0"
+    machine = an_environment().model_copy(
+        update={"isa": "avx512", "gpu": "", "compiler": compiler, "versions": {"torch": "2.13.0+cpu"}}
+    )
+    run.save(machine, run.environment_file)
+    shown = LearnedPrompts(place, folder=run, hold_out=0.0).prompt("coder", knowledge()).lessons
+    assert {*scopes} & {*shown} == {"wide", "gcc"}
 
 
 def test_the_version_in_use_is_what_is_told(tmp_path: Path) -> None:

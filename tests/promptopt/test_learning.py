@@ -13,7 +13,7 @@ from kernelwright.config import load_config
 from kernelwright.memory.evidence import Evidence
 from kernelwright.memory.library import Library
 from kernelwright.promptopt.digest import digest, finished_decisions
-from kernelwright.promptopt.learning import learn_after_run, read_by_model
+from kernelwright.promptopt.learning import TOLD, learn_after_run, read_by_model
 from kernelwright.promptopt.shelves import LessonShelf
 from kernelwright.promptopt.versions import PromptStore
 from kernelwright.records import Depth, LessonState, RunSummary, Status
@@ -61,6 +61,19 @@ def test_runs_teach_until_a_lesson_is_active_and_the_prompts_say_so(place: Works
     assert any("active -> disputed" in line for line in told)
     left = PromptStore(place.prompts, "coder").current.lessons  # type: ignore[union-attr]
     assert not any(id.startswith("scan-by-blocks") for id in left), "what is shipped as active stays"
+
+
+def test_a_run_that_teaches_nothing_says_nothing(place: Workspace, tmp_path: Path) -> None:
+    assert learn_after_run(place, evidence_of(place, tmp_path)) == []
+    store = PromptStore(place.prompts, "coder")
+    assert store.current is not None and store.current.lessons, "the shipped lessons are taken up all the same"
+
+
+def test_many_proposals_are_counted(place: Workspace, tmp_path: Path) -> None:
+    for number in range(TOLD + 2):
+        ended_run(place, f"trick-{number}", 1.5)
+    told = learn_after_run(place, evidence_of(place, tmp_path))
+    assert len(told) == TOLD + 1 and told[-1] == "and 2 more lessons: kernelwright lessons list"
 
 
 def test_what_goes_wrong_costs_the_run_nothing(place: Workspace, tmp_path: Path) -> None:

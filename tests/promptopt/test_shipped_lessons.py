@@ -17,6 +17,8 @@ def test_there_is_a_starting_set_in_good_order() -> None:
     names = {name for page in load_techniques()[0] for name in page.names}
     for lesson in LESSONS:
         assert not lesson_refusals(lesson), lesson.id
+        assert lesson.evidence.over == "parent", f"{lesson.id}: rests on whole kernels, not on steps"
+        assert lesson.expires, f"{lesson.id}: never expires"
         assert lesson.technique in names, f"{lesson.id}: no page explains {lesson.technique}"
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from promptopt.making import lesson, observed
 
+from kernelwright.memory.knowledge_pages import load_techniques
 from kernelwright.promptopt.draws import record_draw, scored_draws
 from kernelwright.promptopt.scope import Situation
 from kernelwright.promptopt.selection import Selector
@@ -38,6 +39,22 @@ def test_whole_kernels_and_steps_are_not_mixed() -> None:
     assert one.evidence.over == "parent" and one.evidence.n == 2
 
 
+def test_a_slow_whole_kernel_is_no_warning_of_what_it_was_made_by() -> None:
+    assert distilled(seen(0, 5, over="baseline")) != [], "a fast one may advise"
+    slow = [observed("plain-loops", 0.1, 0.2, number=n, over="baseline") for n in range(5)]
+    assert distilled(slow) == []
+    first = [observed("plain-loops", 1.2, 1.5, over="baseline", source="solution:a#0")]
+    assert distilled(first) == [], "where a ladder begins is no advice"
+    (warning,) = distilled([observed("plain-loops", 0.1, 0.2, number=n) for n in range(5)])
+    assert warning.warns, "a step that made its parent slower is one"
+
+
+def test_a_page_says_what_a_technique_does() -> None:
+    page = next(p for p in load_techniques()[0] if p.id == "chunk-rows")
+    (one,) = distilled([observed("chunk-rows", 1.2, 1.5)], [page])
+    assert one.do == "use chunk-rows (runs all passes over a chunk of rows before the next chunk)"
+
+
 def test_new_runs_update_counts_move_states_and_make_a_version(tmp_path: Path) -> None:
     shelf = LessonShelf(tmp_path / "lessons", with_shipped=False)
     first = upkeep(shelf, seen(0, 2), proposals=distilled(seen(0, 2)), today=TODAY)
@@ -64,6 +81,16 @@ def test_evidence_from_elsewhere_stays_when_the_runs_are_not_here(tmp_path: Path
     upkeep(shelf, seen(0, 4), proposals=distilled(seen(0, 4)), today=TODAY)
     upkeep(LessonShelf(tmp_path, with_shipped=False), seen(3, 3), today=TODAY)
     assert LessonShelf(tmp_path, with_shipped=False).get("vector-exp-for-memory").evidence.n == 6, "each counts once"
+
+
+def test_every_counted_lesson_expires_and_news_keeps_it(tmp_path: Path) -> None:
+    undated = [observed("vector-exp", 1.2, 1.5, number=n, source=f"solution:a#{n + 1}") for n in range(4)]
+    upkeep(LessonShelf(tmp_path, with_shipped=False), undated, proposals=distilled(undated), today=TODAY)
+    assert LessonShelf(tmp_path, with_shipped=False).get("vector-exp-for-memory").expires == "2027-02-01"
+    upkeep(LessonShelf(tmp_path, with_shipped=False), undated, today="2026-12-31")
+    assert LessonShelf(tmp_path, with_shipped=False).get("vector-exp-for-memory").expires == "2027-02-01"
+    late = upkeep(LessonShelf(tmp_path, with_shipped=False), undated, today="2027-02-02")
+    assert [(m.after, m.reason.partition(":")[0]) for m in late.moved] == [("retired", "outdated")]
 
 
 def test_nothing_changes_when_nothing_is_new(tmp_path: Path) -> None:

@@ -99,6 +99,10 @@ def test_a_diff_goes_word_by_word() -> None:
     assert marked(pieces) == "keep the [-old-]{+new+} words\nhere{+ and there+}"
     assert "".join(p.text for p in pieces if p.kind != "removed") == "keep the new words\nhere and there"
     assert sentences("One. Two!\n- item. still item\n\nThree") == ["One.", "Two!", "- item. still item", "Three"]
+    broken = "# Head\nA sentence over\ntwo lines. Another\none.\n- an item\n  of two\n- next\n<!-- mark -->\nLast."
+    assert sentences(broken) == [
+        "# Head", "A sentence over two lines.", "Another one.", "- an item of two", "- next", "<!-- mark -->", "Last.",
+    ]  # fmt: skip
 
 
 def test_blame_names_what_is_behind_each_sentence(store: PromptStore) -> None:
