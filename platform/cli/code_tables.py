@@ -35,7 +35,7 @@ def kernel_parts(kernels: Sequence[KernelFacts]) -> list[Any]:
         if kernel.sass:
             counts = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in kernel.sass.items())
             name = words(kernel.kernel, limit=40).plain
-            rows.append((name, words(f"{format_count(kernel.instructions, 'instruction')}: {counts}")))
+            rows.append((name, words(f"{format_count(kernel.instructions or 0, 'instruction')}: {counts}")))
         rows += [("", words(text)) for text in (_work(kernel), kernel.guess) if text]
     return [table, *([labelled(rows)] if rows else [])]
 

@@ -179,7 +179,7 @@ def _show_search(searching: ScheduleSearch, state: SearchState, start: Candidate
         print_json(told)
     else:
         failed = ", ".join(f"{n} {status}" for status, n in state.invalid.items()) or "none"
-        scored = format_count(told["scored"], "schedule")
+        scored = format_count(state.scored, "schedule")
         say(f"{scored} scored, {told['measured']} measured ({failed} failed), {state.spent_s:.0f} s")
         for number, at, ns in state.curve():
             say(f"  measurement {number:4}  {at:7.1f} s  {ns / 1e3:10.1f} us")
@@ -285,12 +285,13 @@ def code(
         out.write_text(text, encoding="utf-8")
     except (ValueError, OSError) as error:
         raise UserError(f"no C++ of {source}: {error}") from error
-    told = {"format": "kernelwright/portable_code/1", "file": str(out), "workload": chosen, "lines": text.count("\n")}
+    lines = text.count("\n")
+    told = {"format": "kernelwright/portable_code/1", "file": str(out), "workload": chosen, "lines": lines}
     if json_:
         print_json(told)
     else:
         say(
-            f"{out}: {format_count(told['lines'], 'line')}, workload {chosen}; how to call it stands at the end "
+            f"{out}: {format_count(lines, 'line')}, workload {chosen}; how to call it stands at the end "
             "(g++ -O3 -shared -fPIC)"
         )
 
