@@ -15,7 +15,7 @@ class Baseline(Record):
 
     FORMAT: ClassVar[str] = "baseline"
 
-    name: Literal["eager", "compile", "compile-max", "onednn", "start-O2", "start-O3"]
+    name: Literal["eager", "compile", "compile-max", "onednn", "cuda-graph", "start-O2", "start-O3"]
     description: str
     latency_us: dict[str, Interval] = Field(default_factory=dict)
     """Workload -> time; {} when it could not be measured."""

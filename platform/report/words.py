@@ -51,6 +51,7 @@ BASELINE_WORDS: dict[str, str] = {
     "compile": "torch.compile",
     "compile-max": "torch.compile with max-autotune",
     "onednn": "torch's oneDNN module",
+    "cuda-graph": "torch's max-autotuned module as a CUDA graph",
     "start-O2": "the start kernel at -O2",
     "start-O3": "the start kernel at -O3 -march=native",
 }

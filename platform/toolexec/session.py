@@ -31,12 +31,15 @@ from kernelwright.records import (
 )
 from kernelwright.toolexec.counting.counting import Counted, Work, count
 from kernelwright.toolexec.floors import Floors
+from kernelwright.toolexec.gpu_floors import GpuFloors
 from kernelwright.toolexec.guards import ALL, Guards
 from kernelwright.toolexec.judge.baselines import BaselineSet, cache_key, facts_of
 from kernelwright.toolexec.judge.cases import CaseBook
 from kernelwright.toolexec.judge.device_lock import DeviceLock
 from kernelwright.toolexec.judge.emulating import Emulating
 from kernelwright.toolexec.judge.evaluating import Evaluating, Workplace
+from kernelwright.toolexec.judge.gpu_evaluating import GpuEvaluating
+from kernelwright.toolexec.judge.gpu_side import ROLE, GpuSide
 from kernelwright.toolexec.judge.judgement import Bench, role_of
 from kernelwright.toolexec.judge.opening import open_baselines
 from kernelwright.toolexec.judge.pool import WorkerPool
@@ -78,6 +81,9 @@ class Session:
         self.task = task
         self.timed = device.name.partition(":")[0] not in UNTIMED
         self.settings = settings if self.timed else dataclasses.replace(settings, baselines=())
+        gpu = self._gpu = GpuSide.of(device)
+        if gpu is not None:
+            self.settings = dataclasses.replace(settings, baselines=gpu.baselines(settings.baselines))
         self.device = device
         self.guards = guards
         self.environment: Environment = device.environment(threads=settings.threads)
@@ -86,13 +92,17 @@ class Session:
         self._progress: Progress = progress or silent
         self._rng = np.random.default_rng([settings.seed, secrets.randbits(64)])
         self._pool = WorkerPool(
-            threads=settings.threads, memory_limit_gib=settings.memory_limit_gib, confined=guards.sandbox
+            threads=settings.threads,
+            memory_limit_gib=settings.memory_limit_gib,
+            confined=guards.sandbox,
+            gpu=gpu.place if gpu is not None else None,
         )
         self._cache = settings.cache_dir or Path(tempfile.mkdtemp(prefix="cache-", dir=self._pool.root))
         self._reference: Reference | None = None
         self._benches: dict[str, Bench] = {}
         self._set: BaselineSet | None = None
-        self._floors = Floors(self._cache, self.environment, self._pool)
+        known = self._cache, self.environment, self._pool
+        self._floors = Floors(*known) if gpu is None else GpuFloors(*known, gpu)
         self._closed = False
 
     @property
@@ -116,7 +126,9 @@ class Session:
         say("prepare", {"message": f"loading the reference of {self.task.name}"})
         seed = int(self._rng.integers(1, 2**31 - 1))
         reference = self._reference = Reference(self.task, self._pool, self.settings.threads)
-        baselines = self._set = BaselineSet(self.task, self.settings, self._pool, reference, cache_dir=self._cache)
+        baselines = self._set = BaselineSet(
+            self.task, self.settings, self._pool, reference, cache_dir=self._cache, gpu=self._gpu
+        )
         key = cache_key(self.task, self.environment.machine_id, baselines.wanted(), self.settings.threads)
         cached = baselines.load_cached(key)
         baselines.start_ahead([self.best_baseline] if cached else baselines.wanted())
@@ -145,6 +157,7 @@ class Session:
                 rng=self._rng,
                 progress=say,
                 meanwhile=lambda: reference.export(seed, self._cache),
+                cores=None if self._gpu is None else self._gpu.cores,
             )
             baselines.store(key)
         self.facts = facts_of(self.task, reference)
@@ -158,11 +171,12 @@ class Session:
                 book=book,
                 described=reference.described[name],
                 weights=weights[name],
+                gpu=self._gpu,
             )
         if self.timed:
             with self._lock.held(say):
                 self._floors.load(self.facts)
-        self._pool.refill("kernel")
+        self._pool.refill("kernel" if self._gpu is None else ROLE)
 
     @property
     def ceilings(self) -> Ceilings:
@@ -180,13 +194,20 @@ class Session:
         if not against:
             measured = [b.name for b in self.baselines if not b.not_measured]
             against = measured if depth is Depth.CONFIRMED else [self.best_baseline] if self.best_baseline else []
-        judging = Evaluating if self.timed else Emulating
-        return self._refilled(judging(self._workplace(), candidate, depth, deadline_s).run(list(against)), candidate)
+        judging = self._judging(self._workplace(), candidate, depth, deadline_s)
+        return self._refilled(judging.run(list(against)), candidate)
 
     def compare(self, candidate: Candidate, other: Candidate, *, depth: Depth) -> Evaluation:
         """Judge ``candidate`` with ``other`` as its only baseline."""
-        judging = Evaluating if self.timed else Emulating
-        return self._refilled(judging(self._workplace(), candidate, depth, None).run([], other=other), candidate)
+        judging = self._judging(self._workplace(), candidate, depth, None)
+        return self._refilled(judging.run([], other=other), candidate)
+
+    @property
+    def _judging(self) -> type[Evaluating]:
+        """How candidates are judged on this device."""
+        if self._gpu is not None:
+            return GpuEvaluating
+        return Evaluating if self.timed else Emulating
 
     def profile(self, candidate: Candidate, evaluation: Evaluation) -> Profile:
         """Metrics and bottleneck of a candidate that passed."""
@@ -237,7 +258,7 @@ class Session:
 
     def _refilled(self, evaluation: Evaluation, candidate: Candidate) -> Evaluation:
         """Start a spare process for the next candidate, now that nothing is timed."""
-        self._pool.refill(role_of(candidate))
+        self._pool.refill(role_of(candidate) if self._gpu is None else ROLE)
         return evaluation
 
     def _workplace(self) -> Workplace:

@@ -9,6 +9,7 @@ from kernelwright.protocols import Device
 
 DEVICES: dict[str, str] = {
     "cpu": "kernelwright.toolexec.devices.cpu:CpuDevice",
+    "cuda": "kernelwright.toolexec.devices.cuda:CudaDevice",
     "emulated": "kernelwright.toolexec.devices.emulated:EmulatedDevice",
     "none": "kernelwright.toolexec.devices.none:NoDevice",
 }

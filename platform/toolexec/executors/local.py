@@ -50,7 +50,7 @@ class LocalExecutor:
         if settings.device == "none":
             session = CompiledSession(task, settings, place, progress=progress)
         else:
-            lock = DeviceLock(lock_path(settings.device))
+            lock = DeviceLock(lock_path(getattr(place, "lock_name", settings.device)))
             session = Session(task, settings, place, lock=lock, progress=progress, guards=self._guards)
         try:
             session.start()

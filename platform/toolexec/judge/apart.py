@@ -18,7 +18,7 @@ from kernelwright.toolexec.judge.hidden_shapes import (
     claims_generality,
     verdict_of,
 )
-from kernelwright.toolexec.judge.judgement import Allowance, Bench, Outcome, hosted, prove, role_of
+from kernelwright.toolexec.judge.judgement import Allowance, Bench, Outcome, hosted, prove
 from kernelwright.toolexec.judge.policy import check_policy
 from kernelwright.toolexec.judge.rejection import Rejection
 
@@ -42,7 +42,7 @@ def prove_apart(
         seed, weights = bench.draw_random_weights() if bench.described.parameters else (None, bench.weights)
         try:
             with hosted(bench, candidate, artifact, weights, allowance) as (contestant, _):
-                bench.pool.refill(role_of(candidate))  # the next process starts meanwhile
+                bench.pool.refill(bench.role_of(candidate))  # the next process starts meanwhile
                 tally = prove(bench, contestant, further, seed=seed, fresh=thorough.fresh_cases)
         except Rejection as rejection:
             raise explained(bench, candidate, artifact, rejection, allowance) from rejection
@@ -123,7 +123,7 @@ def prove_hidden(
         there = replace(bench, book=shape.book, described=reference.described[name], weights=weights)
         try:
             with hosted(there, candidate, artifact, weights, allowance) as (contestant, _):
-                bench.pool.refill(role_of(candidate))
+                bench.pool.refill(bench.role_of(candidate))
                 prove(there, contestant, thorough.random_weights[:2], seed=None, fresh=thorough.fresh_cases)
         except Rejection as rejection:
             return [verdict_of(rejection, shape)]

@@ -28,6 +28,7 @@ from kernelwright.records import (
 )
 from kernelwright.toolexec.cache import write_atomically
 from kernelwright.toolexec.judge.contestant import BaselineFailed, Contestant
+from kernelwright.toolexec.judge.gpu_side import TORCH_ROLE, GpuSide
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.reference import Reference
 from kernelwright.toolexec.judge.worker import Worker, WorkerFailure
@@ -46,6 +47,7 @@ DESCRIPTIONS = {
     "compile": "torch.compile",
     "compile-max": "torch.compile, max-autotune with freezing",
     "onednn": "the module converted by torch.utils.mkldnn",
+    "cuda-graph": "the max-autotuned module, captured as a CUDA graph",
     "start-O2": "the start kernel at -O2",
     "start-O3": "the start kernel at -O3 -march=native",
 }
@@ -55,8 +57,8 @@ INDUCTOR = {"TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0"} | (
 """No precompiled headers: one kernel or two do not win back what making them costs (17.6 against 13.3 processor seconds
 for a small module). And believe the processor's flags: else Inductor first compiles a test program for each vector
 extension, 16 processor seconds of the 26 that a first torch.compile took."""
-TORCH_BASELINES = ("eager", "compile", "compile-max", "onednn")
-NEEDS_COMPILER = ("compile", "compile-max", "start-O2", "start-O3")
+TORCH_BASELINES = ("eager", "compile", "compile-max", "onednn", "cuda-graph")
+NEEDS_COMPILER = ("compile", "compile-max", "cuda-graph", "start-O2", "start-O3")
 
 
 @dataclass
@@ -82,6 +84,7 @@ class BaselineSet:
         pool: where processes come from.
         reference: the task's reference, loaded.
         cache_dir: for the compilers' caches and the times.
+        gpu: where they run; None means the processor.
     """
 
     def __init__(
@@ -92,8 +95,11 @@ class BaselineSet:
         reference: Reference,
         *,
         cache_dir: Path,
+        gpu: GpuSide | None = None,
     ) -> None:
         self.task = task
+        self._gpu = gpu
+        self._made = Contestant if gpu is None else gpu.contestant
         self.settings = settings
         self.records: dict[str, Baseline] = {}
         self._pool = pool
@@ -258,7 +264,7 @@ class BaselineSet:
                 described = self._reference.described[workload.name]
                 spec = described.baseline_spec(self._reference.files[workload.name], name, self.settings.threads)
                 built.contestants[workload.name] = self._bring_up(
-                    Contestant(name, worker, str(i), spec, trusted=True), workload.name
+                    self._made(name, worker, str(i), spec, trusted=True), workload.name
                 )
         except BaseException:
             self._pool.release(worker)
@@ -266,10 +272,11 @@ class BaselineSet:
         return built
 
     def _torch_worker(self, name: str) -> Worker:
-        if not name.startswith("compile"):
-            return self._pool.start_trusted("torch")
+        role = "torch" if self._gpu is None else TORCH_ROLE
+        if name not in ("compile", "compile-max", "cuda-graph"):
+            return self._pool.start_trusted(role)
         kept = self._cache_dir / "inductor" / content_hash(self.task.id, length=24)  # no task writes what another reads
-        return self._pool.start_trusted("torch", INDUCTOR, kept_inductor=kept)
+        return self._pool.start_trusted(role, INDUCTOR, kept_inductor=kept)
 
     def _possible(self, name: str) -> bool:
         return name not in NEEDS_COMPILER or cxx_compiler() is not None

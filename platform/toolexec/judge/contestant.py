@@ -133,7 +133,10 @@ class Contestant:
             given = self.worker.bring(artifact.parent) / artifact.name
         else:
             given = self.worker.bring(artifact)
-        self._ask("load", key=self.key, spec={**self.spec.to_json(), "artifact": str(given)})
+        self._loaded(self._ask("load", key=self.key, spec={**self.spec.to_json(), "artifact": str(given)}))
+
+    def _loaded(self, told: Mapping[str, Any]) -> None:
+        """Told once by a worker that loaded it: nothing, on a processor."""
 
     def set_weights(self, weights: Sequence[Array]) -> None:
         """Hand over the weights (once)."""

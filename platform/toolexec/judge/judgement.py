@@ -25,6 +25,7 @@ from kernelwright.toolexec.judge.contestant import Contestant
 from kernelwright.toolexec.judge.depths import Thoroughness
 from kernelwright.toolexec.judge.described import Described
 from kernelwright.toolexec.judge.device_lock import DeviceLock
+from kernelwright.toolexec.judge.gpu_side import ROLE, GpuSide
 from kernelwright.toolexec.judge.hidden_shapes import HiddenShapes
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.rejection import Rejection, from_worker
@@ -79,6 +80,8 @@ class Bench:
     """A seed and its weights, made when first needed."""
     hidden: HiddenShapes | None = None
     """Shapes that no candidate was told; only at the first workload."""
+    gpu: GpuSide | None = None
+    """Where candidates run; None means the processor."""
 
     @property
     def workload(self) -> str:
@@ -89,6 +92,14 @@ class Bench:
     def first(self) -> bool:
         """Is it the task's first workload? What is asked once of a candidate is asked there."""
         return self.workload == self.book.task.workloads[0].name
+
+    def role_of(self, candidate: Candidate) -> str:
+        """Which kind of worker hosts a candidate there."""
+        return role_of(candidate) if self.gpu is None else ROLE
+
+    def cores(self) -> tuple[int, ...]:
+        """Where workers run while they are timed."""
+        return measuring_cores(self.settings.threads) if self.gpu is None else self.gpu.cores
 
     def draw_random_weights(self) -> tuple[int, list[Array]]:
         """A random weight set, made once a session."""
@@ -129,14 +140,14 @@ def hosted(
     Raises:
         Rejection: it cannot be loaded.
     """
-    role = role_of(candidate)
-    worker = bench.pool.take(role)
+    worker = bench.pool.take(bench.role_of(candidate))
+    made = Contestant if bench.gpu is None else bench.gpu.contestant
     try:
         spec = bench.described.spec(candidate, artifact, bench.settings.threads)
         spec = replace(spec, options={**spec.options, **(options or {})})
         if bench.settings.device.partition(":")[0] == "emulated":
             spec = replace(spec, entry="interpreted" if candidate.entry is Entry.MODULE else "emulated")
-        contestant = Contestant(candidate.id, worker, "k", spec, trusted=False, guards=bench.book.guards)
+        contestant = made(candidate.id, worker, "k", spec, trusted=False, guards=bench.book.guards)
         contestant.budget_s, contestant.deadline = allowance.budget_s, allowance.deadline
         doing = "load"
         try:
@@ -255,7 +266,7 @@ def measure(
     try:
         with bench.lock.held(bench.progress), attentive(bench.settings.threads):
             for worker in everyone.values():
-                worker.pin(measuring_cores(bench.settings.threads))
+                worker.pin(bench.cores())
             return rounds.run(thorough.plan, pending)
     except WorkerFailure as failure:
         raise rejected(failure, contestant, bench.workload, family="timed") from failure

@@ -39,6 +39,7 @@ def open_baselines(
     rng: np.random.Generator,
     progress: Progress,
     meanwhile: Callable[[], None] = lambda: None,
+    cores: Sequence[int] | None = None,
 ) -> None:
     """Build, prove and time all baselines, and record them. They stay up, standing still, where memory allows.
 
@@ -51,13 +52,14 @@ def open_baselines(
         rng: the judge's generator.
         progress: told of every row.
         meanwhile: done while the slow compilers work.
+        cores: where their processes run; None means those for measuring on the processor.
     """
     names = baselines.build_all(baselines.wanted(), progress, meanwhile)
     names = [n for n in names if prove_baseline(n, baselines, books, rng)]
     times: dict[str, dict[str, Interval]] = {n: {} for n in names}
     with lock.held(progress), attentive(threads):
         for worker in baselines.workers():
-            worker.pin(measuring_cores(threads))
+            worker.pin(measuring_cores(threads) if cores is None else cores)
         for workload, book in books.items():
             for name, found in time_baselines(names, baselines, book, rng).items():
                 times[name][workload] = found

@@ -56,6 +56,8 @@ def check_policy(bench: Bench, candidate: Candidate, artifact: Path, host: Host)
     """
     if candidate.entry is Entry.PIPELINE:
         return ["own kernel: generated from the schedule"]
+    if candidate.entry is Entry.C and (artifact / "build.json").exists():
+        return ["own kernel: a cubin calls no library"]
     if candidate.entry is Entry.C:
         return check_library(bench.workload, read_symbols(artifact))
     return check_module(bench, host)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
+from kernelwright.toolexec.devices.gpu_place import GpuPlace
 from kernelwright.toolexec.judge.sandbox import GIB, UNCONFINED, Confinement
 from kernelwright.toolexec.judge.worker import Worker
 from kernelwright.toolexec.owned_folder import OwnedFolder, sweep
@@ -28,9 +29,19 @@ class WorkerPool:
         memory_limit_gib: address space of a worker; 0 means no limit.
         cpu_s: processor seconds a candidate may use.
         confined: False only in tests of what the sandbox stops.
+        gpu: the GPU that workers of the roles ``device`` and ``device-torch`` may open; None where there is none.
     """
 
-    def __init__(self, *, threads: int, memory_limit_gib: float, cpu_s: int = 3600, confined: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        threads: int,
+        memory_limit_gib: float,
+        cpu_s: int = 3600,
+        confined: bool = True,
+        gpu: GpuPlace | None = None,
+    ) -> None:
+        self._gpu = gpu
         temporary = Path(tempfile.gettempdir())
         sweep(temporary, FOLDERS)
         self._folder = OwnedFolder(temporary, FOLDERS)
@@ -101,6 +112,8 @@ class WorkerPool:
         self._folder.close()
 
     def _start(self, role: str, confinement: Confinement) -> Worker:
+        if self._gpu is not None and role.startswith("device"):
+            confinement = confinement.on(self._gpu)
         worker = Worker(role, confinement, self.root)
         self._workers.append(worker)
         return worker

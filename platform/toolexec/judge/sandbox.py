@@ -6,12 +6,14 @@ the reference and baseline workers run. Those get more memory, processor time an
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kernelwright.toolexec.devices.gpu_place import GpuPlace
 from kernelwright.toolexec.sandbox.confinement import Limits
 from kernelwright.toolexec.sandbox.places import package_root
 from kernelwright.toolexec.sandbox.tiers import Tier, probe
@@ -46,6 +48,20 @@ class Confinement:
     None: it starts empty and nothing is kept."""
     tier: Tier | None = None
     """None: the best one of this machine."""
+    nodes: tuple[Path, ...] = ()
+    """Device nodes that it may open."""
+    readable: tuple[Path, ...] = ()
+    """More that it may read."""
+
+    def on(self, gpu: GpuPlace) -> Confinement:
+        """The same for a worker that drives a GPU; CUDA maps far more memory than it has."""
+        return dataclasses.replace(
+            self,
+            address_space=0,
+            environment={**self.environment, **gpu.environment},
+            nodes=gpu.nodes,
+            readable=gpu.readable,
+        )
 
     def limits(self) -> Limits:
         """For the sandbox."""

@@ -110,7 +110,8 @@ class Worker:
             launch = confine(
                 command(self.role, channel, self.arena.descriptor),
                 scratch=self._scratch,
-                readable=[self._given, *toolchain_places()],
+                readable=[self._given, *toolchain_places(), *confinement.readable],
+                writable=confinement.nodes,
                 pass_fds=(channel, self.arena.descriptor),
                 env=environment(confinement),
                 limits=confinement.limits(),

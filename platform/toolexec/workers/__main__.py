@@ -1,8 +1,8 @@
 """Entry of every worker process: ``python -m kernelwright.toolexec.workers ROLE CHANNEL_FD ARENA_FD``.
 
-ROLE is ``kernel`` (numpy only), ``torch`` (a kernel worker with torch already imported), ``reference`` or
-``ceilings``. The sandbox is entered before anything else is imported; without orders for it nothing is run. Ends when
-the judge closes the channel.
+ROLE is ``kernel`` (numpy only), ``torch`` (a kernel worker with torch already imported), ``device`` and
+``device-torch`` (the same on a GPU), ``reference`` or ``ceilings``. The sandbox is entered before anything else is
+imported; without orders for it nothing is run. Ends when the judge closes the channel.
 """
 
 from __future__ import annotations
@@ -37,6 +37,12 @@ def main() -> None:
         from kernelwright.toolexec.workers.ceilings import CeilingsHost
 
         host = CeilingsHost(arena)
+    elif role.startswith("device"):
+        from kernelwright.toolexec.workers.device_host import DeviceHost
+
+        if role == "device-torch":
+            import kernelwright.toolexec.workers.device_module  # noqa: F401  (the slow import, done ahead)
+        host = DeviceHost(arena)
     else:
         if role == "torch":
             import kernelwright.toolexec.workers.module_kernel  # noqa: F401  (the slow import, done ahead)

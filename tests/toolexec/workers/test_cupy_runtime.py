@@ -1,0 +1,59 @@
+"""The numbers and structures that cupy_runtime.py hands to CUDA, held against CUDA's own headers. No GPU is needed."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kernelwright.toolexec.languages import toolchain
+from kernelwright.toolexec.workers import cupy_runtime as runtime
+from kernelwright.toolexec.workers.cupy_runtime import DeviceFault, _Attribute, _Config, told
+
+_headers = toolchain.headers()
+needs_headers = pytest.mark.skipif(
+    _headers is None or shutil.which("g++") is None, reason="CUDA's headers and a C++ compiler are held against it"
+)
+
+
+@needs_headers
+def test_structures_and_numbers_are_those_of_cuda_h(tmp_path: Path) -> None:
+    assert _headers is not None
+    equal = {
+        "sizeof(CUlaunchConfig)": ctypes.sizeof(_Config),
+        "offsetof(CUlaunchConfig, blockDimX)": _Config.block.offset,
+        "offsetof(CUlaunchConfig, sharedMemBytes)": _Config.shared.offset,
+        "offsetof(CUlaunchConfig, hStream)": _Config.stream.offset,
+        "offsetof(CUlaunchConfig, attrs)": _Config.attributes.offset,
+        "offsetof(CUlaunchConfig, numAttrs)": _Config.count.offset,
+        "sizeof(CUlaunchAttribute)": ctypes.sizeof(_Attribute),
+        "offsetof(CUlaunchAttribute, value)": _Attribute.value.offset,
+        "CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION": runtime.CLUSTER_DIMENSION,
+        "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES": runtime.MAX_DYNAMIC_SHARED,
+        "CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED": runtime.NON_PORTABLE_CLUSTER,
+        "cudaLimitPersistingL2CacheSize": runtime.PERSISTING_LIMIT,
+        "cudaMemcpyHostToDevice": runtime.HOST_TO_DEVICE,
+        "cudaMemcpyDeviceToHost": runtime.DEVICE_TO_HOST,
+        "cudaMemcpyDeviceToDevice": runtime.DEVICE_TO_DEVICE,
+    }
+    lines = [f'static_assert(int({name}) == {value}, "{name}");' for name, value in equal.items()]
+    text = "#include <cstddef>\n#include <cuda.h>\n#include <cuda_runtime_api.h>\n" + "\n".join(lines)
+    source = tmp_path / "numbers.cpp"
+    source.write_text(text)
+    command = ["g++", "-std=c++17", "-fsyntax-only", *toolchain.header_flags(_headers.path), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:1500]
+
+
+def test_errors_of_cuda_become_faults_in_a_line() -> None:
+    with pytest.raises(DeviceFault, match="cudaErrorIllegalAddress: an illegal") as told_:
+        with told():
+            raise RuntimeError("cudaErrorIllegalAddress: an illegal\nmemory access")
+    assert told_.value.kind == "runtime" and "\n" not in str(told_.value)
+    with pytest.raises(DeviceFault) as told_:
+        with told():
+            raise RuntimeError("cudaErrorMemoryAllocation: out of memory")
+    assert told_.value.kind == "memory"
