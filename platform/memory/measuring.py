@@ -253,8 +253,9 @@ def _twice_outside(rung: Rung, first: RungReport, measured: Callable[[], RungRep
     again = measured()
     if not again.passed:
         return first
-    lasting = {k: f"{why}; again {again.outside[k]}" for k, why in first.outside.items() if k in again.outside}
-    chance = tuple(why for k, why in first.outside.items() if k not in again.outside)
+    second = {k: why.partition(", stated ")[0] for k, why in again.outside.items()}
+    lasting = {k: f"{why}; measured again, {second[k]}" for k, why in first.outside.items() if k in second}
+    chance = tuple(why for k, why in first.outside.items() if k not in second)
     return replace(first, outside=lasting, by_chance=chance)
 
 

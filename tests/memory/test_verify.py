@@ -7,6 +7,7 @@ import pytest
 
 from kernelwright import wiring
 from kernelwright.config import RunConfig, load_config
+from kernelwright.memory.ladder_sessions import sessions_of
 from kernelwright.memory.library import Library
 from kernelwright.memory.verifications import latest
 from kernelwright.records import Depth
@@ -110,6 +111,23 @@ def test_numbers_are_stated_reproduced_and_contradicted(place: Workspace, quick:
     file.write_text(false)
     wrong = wiring.verify_entry(place, "small-chain", quick, task=task, depth=Depth.FULL)
     assert not wrong.reproduced and "90" in wrong.rungs["vectors"], wrong.rungs
+
+
+@pytest.mark.slow
+def test_several_sessions_say_how_much_a_number_varies(place: Workspace, quick: RunConfig, tmp_path: Path) -> None:
+    task = str(tmp_path / "chain.py")
+    for depth in (Depth.FULL, Depth.SCREEN, Depth.SCREEN):
+        wiring.verify_entry(place, "small-chain", quick, task=task, depth=depth, write=True)
+    kept = sessions_of(place.library / "small-chain")
+    assert [s.depth for s in kept] == [Depth.FULL, Depth.SCREEN, Depth.SCREEN]
+    gain = Library(user=place.library, shipped=None).get("small-chain").rungs[1].decision.measured
+    assert gain is not None and gain.sessions == 3
+    for session in kept:
+        found = session.rungs["vectors"].gain
+        assert found is not None and gain.low < found.value < gain.high
+    again = wiring.verify_entry(place, "small-chain", quick, task=task, depth=Depth.SCREEN)
+    for rung in again.rungs.values():
+        assert rung.startswith("reproduced") or "over 3 sessions" in rung, again.rungs
 
 
 @pytest.mark.slow
