@@ -63,7 +63,7 @@ def learn_after_run(place: Workspace, evidence: Evidence) -> list[str]:
     except KernelwrightError as error:
         log.warning("nothing was learned: %s", error)
         return []
-    lines = [f"lesson proposed: {id}" for id in report.proposed[:TOLD]]
+    lines = [f"lesson proposed: {id} (why: kernelwright lessons why {id})" for id in report.proposed[:TOLD]]
     if len(report.proposed) > TOLD:
         lines.append(f"and {format_count(len(report.proposed) - TOLD, 'more lesson')}: kernelwright lessons list")
     lines += [f"lesson {m.id}: {m.before} -> {m.after} ({m.reason})" for m in report.moved]
