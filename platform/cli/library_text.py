@@ -102,6 +102,7 @@ def solution_text(
         "",
         table,
     ]
+    parts += [words(line, "dim") for line in _reading(solution)]
     unmeasured = dict.fromkeys(r.not_measured for r in solution.rungs if r.not_measured)
     parts += [words(f"not measured: {why}", "dim") for why in unmeasured]
     tried = [(r.name, f"{x.what}: {x.why}") for r in solution.rungs for x in r.rejected]
@@ -280,6 +281,20 @@ def _factor(solution: Solution) -> str:
 
 def _ratio(ratio: Ratio | None) -> str:
     return format_ratio(ratio) if ratio is not None else NOTHING
+
+
+def _reading(solution: Solution) -> list[str]:
+    """How the numbers of a ladder are to be read."""
+    steps = {r.name: r.decision.measured for r in solution.rungs[1:] if r.decision.measured is not None}
+    sessions = sorted({gain.sessions for gain in steps.values()})
+    lines = []
+    if sessions and sessions[-1] > 1:
+        told = f"{sessions[0]} to {sessions[-1]}" if len(sessions) > 1 else str(sessions[0])
+        lines.append(f"measured in {told} sessions: an interval says where one more session finds the number")
+    elif sessions:
+        lines.append("measured in one session: an interval says how sure that one is, not what another one finds")
+    none = [name for name, gain in steps.items() if not gain.shown]
+    return lines + ([f"no difference shown over the rung before: {', '.join(none)}"] if none else [])
 
 
 def _gain(rung: Rung) -> str:
