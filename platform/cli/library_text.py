@@ -224,11 +224,17 @@ def coverage_text(cells: Sequence[Cell], *, columns: int | None = None) -> str:
 
 
 def stale_text(found: Sequence[Stale], *, of: int, columns: int | None = None) -> str:
-    """Entries whose evidence cannot be relied on here."""
-    rows = [(s.solution.id, "; ".join(s.reasons)) for s in found]
-    told = f"{len(found)} of {format_count(of, 'entry')}; measure again with: kernelwright library verify ID"
-    end = words(told, "dim")
-    return as_text([labelled(rows), end], columns=columns) if rows else f"none of {of} entries is stale"
+    """Entries whose evidence cannot be relied on here, by reason: many share one."""
+    if not found:
+        return f"none of {of} entries is stale"
+    by_reason: dict[str, list[str]] = {}
+    for one in found:
+        by_reason.setdefault("; ".join(one.reasons), []).append(one.solution.id)
+    parts: list[Any] = []
+    for reason, ids in sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0])):
+        parts += [words(f"{reason} ({format_count(len(ids), 'entry')})", "bold"), words("  " + ", ".join(ids)), ""]
+    told = f"{len(found)} of {format_count(of, 'entry')}; measure again, where their device is, with:"
+    return as_text([*parts, words(f"{told} kernelwright library verify ID", "dim")], columns=columns)
 
 
 def misses_text(found: Sequence[Miss], *, columns: int | None = None) -> str:
