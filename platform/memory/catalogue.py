@@ -92,9 +92,6 @@ class Row:
     """An indexed entry, without its words."""
 
     key: str
-    signature: str
-    hash: str
-    text_hash: str
     language: str
     told: str
     """The fields as JSON: of the many rows that a search looks at, few are shown."""
@@ -105,12 +102,18 @@ class Row:
     @property
     def fields(self) -> Mapping[str, Any]:
         """What the catalogue knows of it."""
-        return dict(json.loads(self.told))
+        found: dict[str, Any] = json.loads(self.told)
+        return found
 
     @property
     def id(self) -> str:
         """The entry's id."""
         return self.key.partition(":")[2]
+
+
+def _row(key: str, language: str, told: str, ops: str, concepts: str) -> Row:
+    sure = {c: float(value) for c, _, value in (one.partition("=") for one in concepts.split())}
+    return Row(key, language, told, frozenset(ops.split()), sure)
 
 
 def concept_word(concept: str) -> str:
@@ -119,7 +122,7 @@ def concept_word(concept: str) -> str:
 
 
 class Catalogue:
-    """The SQLite half of the index. Several processes may share the file; one object belongs to one thread."""
+    """The SQLite half of the index. Several processes may share the file; one object serves one thread at a time."""
 
     def __init__(self, file: Path) -> None:
         """
@@ -149,7 +152,7 @@ class Catalogue:
         SQLite's own time-out does not hold for all of it: going over to a write-ahead log, and making good what a
         killed process left, need the file alone and give up at once where two processes want that.
         """
-        self._db = sqlite3.connect(self.file, timeout=WAIT_S, isolation_level=None)
+        self._db = sqlite3.connect(self.file, timeout=WAIT_S, isolation_level=None, check_same_thread=False)
         try:
             self._db.execute("pragma journal_mode = wal")
             self._db.execute("pragma synchronous = normal")
@@ -265,32 +268,13 @@ class Catalogue:
         query = "select count(*) from entries" + (" where kind = ?" if kind else "")
         return int(self._db.execute(query, (kind,) if kind else ()).fetchone()[0])
 
-    def rows(self, keys: Sequence[str]) -> dict[str, Row]:
-        """The entries with these keys."""
+    def rows(self, keys: Sequence[str], wanted: Wanted | None = None) -> dict[str, Row]:
+        """The entries with these keys; of those only what is wanted, where that is said."""
         marks = ", ".join("?" * len(keys))
-        columns = "key, signature, hash, text_hash, language, fields, ops, concepts"
-        query = f"select {columns} from entries where key in ({marks})"
-        return {
-            str(r[0]): Row(
-                key=str(r[0]),
-                signature=str(r[1]),
-                hash=str(r[2]),
-                text_hash=str(r[3]),
-                language=str(r[4]),
-                told=str(r[5]),
-                ops=frozenset(r[6].split()),
-                concepts={c: float(told) for c, _, told in (one.partition("=") for one in r[7].split())},
-            )
-            for r in self._db.execute(query, list(keys))
-        }
-
-    def allowed(self, keys: Sequence[str], wanted: Wanted) -> list[str]:
-        """Those of the keys that meet the conditions, in their order."""
-        condition, values = wanted.sql()
-        marks = ", ".join("?" * len(keys))
-        query = f"select e.key from entries e where e.key in ({marks}) and {condition}"
-        kept = {str(k) for (k,) in self._db.execute(query, [*keys, *values])}
-        return [k for k in keys if k in kept]
+        condition, values = wanted.sql() if wanted is not None else ("1", [])
+        columns = "e.key, e.language, e.fields, e.ops, e.concepts"
+        query = f"select {columns} from entries e where e.key in ({marks}) and {condition}"
+        return {row[0]: _row(*row) for row in self._db.execute(query, [*keys, *values])}
 
     def match(self, words: Iterable[str], wanted: Wanted, *, limit: int, column: str = "") -> list[str]:
         """Keys of the entries that answer best to some words, by BM25 with the weights above; best first.

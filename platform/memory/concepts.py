@@ -318,6 +318,7 @@ def named_languages(text: str) -> frozenset[str]:
     return frozenset(name for name, pattern in LANGUAGE_NAMES.items() if re.search(pattern, text, re.IGNORECASE))
 
 
+@lru_cache(maxsize=4096)
 def _share(one: str, other: str) -> float:
     return 1.0 if one == other else RELATED.get(frozenset({one, other}), 0.0)
 

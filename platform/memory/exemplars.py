@@ -70,13 +70,14 @@ class ConceptReader:
         return {self.concepts[i]: float(told[i]) for i in order if told[i] > 0.0}
 
 
-def features(text: str) -> set[str]:
+@lru_cache(maxsize=64)
+def features(text: str) -> frozenset[str]:
     """Words, pairs of neighbours, pieces of words, and the lexicon's verdict, as strings that do not collide."""
     spread = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text).replace("_", " ")
     found = [w for w in (t.lower() for t in _TOKEN.findall(spread)) if len(w) > 1 or w == "@"]
     pieces = {f"#{w[i : i + 4]}" for w in found if len(w) >= 5 for i in range(len(w) - 3)}
-    return {*found, *(f"{a} {b}" for a, b in zip(found, found[1:], strict=False)), *pieces,
-            *(f"={c}" for c in concepts_of(text))}  # fmt: skip
+    pairs = (f"{a} {b}" for a, b in zip(found, found[1:], strict=False))
+    return frozenset([*found, *pairs, *pieces, *(f"={c}" for c in concepts_of(text))])
 
 
 @lru_cache(maxsize=1)
@@ -174,7 +175,7 @@ def learn(pairs: tuple[tuple[str, str], ...], vectors: Vectors) -> ConceptReader
     return ConceptReader(concepts, vectors, duals.astype(np.float32), words, idf, primal)
 
 
-def _weighted(one: set[str], words: dict[str, int], idf: NDArray[np.float32]) -> tuple[list[int], list[float]]:
+def _weighted(one: frozenset[str], words: dict[str, int], idf: NDArray[np.float32]) -> tuple[list[int], list[float]]:
     """Rows and values of a text's features: words have length one together, the lexicon's verdict LEXICON."""
     known = sorted(words[w] for w in one if w in words and not w.startswith("="))
     length = math.sqrt(sum(float(idf[row]) ** 2 for row in known)) or 1.0

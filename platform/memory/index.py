@@ -10,17 +10,18 @@ import logging
 import math
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelwright.memory.catalogue import Catalogue, Row, Wanted, concept_word
-from kernelwright.memory.concepts import agreement, concepts_of, language_hints, named_languages, without_parts
+from kernelwright.memory.concepts import concepts_of, without_parts
 from kernelwright.memory.documents import Document, named_operators, solution_document
 from kernelwright.memory.embedding import DEFAULT_MODEL, Embedder, embedder, keep_unpacked
-from kernelwright.memory.exemplars import ConceptReader, concept_reader, reader_version
-from kernelwright.memory.fusion import Fused, K, diversified, reciprocal_ranks, second_opinion
+from kernelwright.memory.exemplars import ConceptReader, concept_reader, features, reader_version
+from kernelwright.memory.hits import LIKELY_CONCEPTS, Reading, ranked
+from kernelwright.memory.hits import Hit as Hit  # the searched index gives hits
 from kernelwright.memory.lexical import words
 from kernelwright.memory.library import Library
 from kernelwright.memory.operators import overlap, weight
@@ -36,11 +37,6 @@ POOL = 60
 """Entries that each channel puts forward."""
 CHANNELS = {"description": 1.0, "words": 0.8, "operators": 0.6}
 """Weight of each channel's ranks, chosen on the tuning half of tests/benchmarks/retrieval_queries.yaml."""
-CONCEPTS = 1.0
-"""What full agreement with the lexicon's concepts adds, in first ranks of a channel of weight 1. It is no rank: many
-agree alike."""
-LIKELY, LIKELY_CONCEPTS = 5.0, 3
-"""The same of the likeliest concepts that the reader names, which generalises better; and how many are taken."""
 SURE = 0.8
 """What the reader says in all of an entry's concepts where its own text is surely about them; agreement counts as far
 as it is: an operator named in passing makes no precedent."""
@@ -48,44 +44,10 @@ SURE_ENOUGH = 0.45
 """What the reader says in all of a text that is about something it knows."""
 BESIDE = 0.6
 """The least that counts of a concept beside the one that an entry is most about."""
-LANGUAGE = 1.5
-"""What the language adds that a text's words give away."""
-NAMED = 4.0
-"""The same of a language that it names."""
-SECOND_OPINION = 0.65
-"""The third place goes to the best entry for other work than the first two, where its score is this share of theirs."""
 UNPACKED_FROM = 1000
 """Entries from which the model's unpacked form is worth 90 MB of disk: it saves each later process as much memory."""
 CHUNK = 256
 """Entries indexed at once: a killed process loses no more work than that."""
-
-
-@dataclass(frozen=True)
-class Hit:
-    """An entry that a search found."""
-
-    id: str
-    score: float
-    """Larger is nearer; comparable within one search only."""
-    ranks: Mapping[str, int]
-    """Channel -> rank there, from 1."""
-    fields: Mapping[str, Any]
-    """What the catalogue knows of it."""
-    ops: frozenset[str] = frozenset()
-    agreement: float = 0.0
-    """Of its concepts with the query's, 0 to 1."""
-    concepts: frozenset[str] = frozenset()
-
-    @property
-    def why(self) -> str:
-        """Its ranks in words."""
-        told = [f"same work {self.agreement:.0%}"] if self.agreement else []
-        return ", ".join([*told, *(f"{channel} #{rank}" for channel, rank in self.ranks.items())])
-
-    def to_json(self) -> dict[str, Any]:
-        """The hit as plain data."""
-        told = {"score": self.score, "agreement": self.agreement, "ranks": dict(self.ranks)}
-        return {"id": self.id, **told, **self.fields}
 
 
 @dataclass
@@ -122,6 +84,8 @@ class Index:
         self._embedder: Embedder | None = None
         self._reader: ConceptReader | None = None
         self._asked: tuple[str, Vectors] | None = None
+        self._beside = ThreadPoolExecutor(1)
+        """Asks the catalogue while the model or Chroma, both outside Python, work for the same query."""
         remembered = self.catalogue.meta("vectors")
         made_with = f"{model}@{server or 'embedded'}"
         lost = not server and not (folder / "generation").exists()
@@ -142,6 +106,7 @@ class Index:
 
     def close(self) -> None:
         """Let go of the files."""
+        self._beside.shutdown()
         self.vectors.close()
         self.catalogue.close()
 
@@ -228,40 +193,40 @@ class Index:
         """
         wanted = wanted or Wanted()
         asked = frozenset(ops) | frozenset(named_operators(text))
+        rows: dict[str, Row] = {}
+        worded = self._beside.submit(self._by_words, text, asked, wanted, rows)  # while the model embeds
         vector = self._embedded(text)
         about, likely = concepts_of(text), self._likely(text, vector)
-        channels = self._channels(text, vector, asked, about | likely.keys(), wanted)
-        fused = reciprocal_ranks(channels, {**weights, "concepts": 0.0})
-        rows = self.catalogue.rows([f.key for f in fused])
-        wished = dict.fromkeys(language_hints(text), LANGUAGE) | dict.fromkeys(named_languages(text), NAMED)
-        scored = [
-            _scored(item, row, about=about, likely=likely, wished=wished.get(row.language, 0.0))
-            for item in fused
-            if (row := rows.get(item.key)) is not None
-        ]
-        scored.sort(key=lambda s: (-s.score, s.row.id))
-        hits = [s.hit() for s in scored[: max(30, 3 * limit)]]
-        best = diversified(hits, score=lambda h: h.score, alike=_alike, limit=max(limit, 10))
-        return second_opinion(best, score=lambda h: h.score, same=_same_work, share=SECOND_OPINION)[:limit]
+        meant = self._beside.submit(self._by_concepts, about | likely.keys(), wanted, rows)  # while Chroma looks
+        near = self._nearest(vector, wanted, rows, meanwhile=meant)
+        channels = {"description": near, "words": [], **meant.result(), **worded.result()}
+        return ranked(Reading(text, channels, rows, about, likely), weights=weights, limit=limit)
 
-    def _channels(
-        self, text: str, vector: Vectors, ops: frozenset[str], about: frozenset[str], wanted: Wanted
-    ) -> dict[str, list[str]]:
-        """Channel -> keys, best first; only what meets the conditions."""
-        near = self._nearest(vector, wanted)
-        rankings = {
-            "description": near[:POOL],
-            "words": self.catalogue.match([*words(text), *ops], wanted, limit=POOL),
-        }
-        if about:
-            sought = [concept_word(c) for c in without_parts(about)]
-            rankings["concepts"] = self.catalogue.match(sought, wanted, limit=POOL, column="concepts")
+    def _by_words(self, text: str, ops: frozenset[str], wanted: Wanted, rows: dict[str, Row]) -> dict[str, list[str]]:
+        """Channels words and operators -> keys, best first; their rows are added to those that are known."""
+        features(text)  # kept for the reader
+        found = {"words": self.catalogue.match([*words(text), *ops], wanted, limit=POOL)}
         telling = sorted(op for op in ops if weight(op) == 1.0) or sorted(ops)
         if telling:
-            found = self.catalogue.match(telling, wanted, limit=POOL, column="ops")
-            rows = self.catalogue.rows(found)
-            rankings["operators"] = sorted(found, key=lambda k: -overlap(ops, rows[k].ops))
-        return rankings
+            found["operators"] = self.catalogue.match(telling, wanted, limit=POOL, column="ops")
+        self._look_up([key for keys in found.values() for key in keys], rows)
+        if telling:
+            found["operators"].sort(key=lambda k: -overlap(ops, rows[k].ops) if k in rows else 0.0)
+        return found
+
+    def _by_concepts(self, about: frozenset[str], wanted: Wanted, rows: dict[str, Row]) -> dict[str, list[str]]:
+        """Channel concepts -> keys, best first; {} of a text that is about none. Rows as above."""
+        if not about:
+            return {}
+        sought = [concept_word(c) for c in without_parts(about)]
+        found = self.catalogue.match(sought, wanted, limit=POOL, column="concepts")
+        self._look_up(found, rows)
+        return {"concepts": found}
+
+    def _look_up(self, keys: Iterable[str], rows: dict[str, Row], wanted: Wanted | None = None) -> None:
+        """Add the rows that are not known yet."""
+        unknown = list(dict.fromkeys(key for key in keys if key not in rows))
+        rows.update(self.catalogue.rows(unknown, wanted))
 
     @property
     def reader(self) -> ConceptReader:
@@ -282,18 +247,27 @@ class Index:
         total = max(SURE_ENOUGH, sum(value for _, value in told))
         return {concept: value / total for concept, value in told}
 
-    def _nearest(self, vector: Vectors, wanted: Wanted) -> list[str]:
-        """Keys of the nearest descriptions that meet the conditions, best first."""
+    def _nearest(self, vector: Vectors, wanted: Wanted, rows: dict[str, Row], *, meanwhile: Future[Any]) -> list[str]:
+        """Keys of the nearest descriptions that meet the conditions, best first.
+
+        Args:
+            vector: the query's.
+            wanted: the conditions.
+            rows: those that are known to meet them; what is found is added.
+            meanwhile: what has catalogue and rows until it is done.
+        """
         # Chroma's filters cost most where they let most through, so the usual ones are applied to what it gives.
         rare = {"language": wanted.languages, "family": wanted.families}
         common = {"kind": (wanted.kind,), "state": wanted.states}
         found: list[str] = []
         for where in (rare, {**rare, **common}):
-            near = self.vectors.nearest(vector, limit=2 * POOL, where=where)
-            found = self.catalogue.allowed([key for key, _ in near], wanted)
+            near = [key for key, _ in self.vectors.nearest(vector, limit=2 * POOL, where=where)]
+            wait([meanwhile])
+            self._look_up(near, rows, wanted)
+            found = [key for key in near if key in rows]
             if len(found) >= POOL // 4 or len(near) < 2 * POOL:
                 break
-        return found
+        return found[:POOL]
 
     def _read(self, library: Library, key: str, report: SyncReport) -> Document | None:
         found = library.look_up(key[9:], keep=False)
@@ -356,38 +330,3 @@ def _label(document: Document) -> dict[str, str]:
         "kind": document.kind,
         **{name: str(fields.get(name, "")) for name in ("language", "family", "state", "device")},
     }
-
-
-@dataclass(frozen=True)
-class _Scored:
-    """An entry with what the channels and its concepts say."""
-
-    row: Row
-    score: float
-    agreement: float
-    ranks: Mapping[str, int]
-
-    def hit(self) -> Hit:
-        row, ranks = self.row, {name: rank for name, rank in self.ranks.items() if name != "concepts"}
-        return Hit(
-            row.id, round(self.score, 6), ranks, row.fields, row.ops, round(self.agreement, 3), frozenset(row.concepts)
-        )
-
-
-def _scored(item: Fused, row: Row, *, about: frozenset[str], likely: Mapping[str, float], wished: float) -> _Scored:
-    """The ranks' sum, and how far what the text is about is what the entry is about."""
-    agreed = agreement(about, row.concepts)
-    share = sum(part * agreement(frozenset({c}), row.concepts) for c, part in likely.items())
-    score = item.score + (CONCEPTS * agreed + LIKELY * share + wished) / (K + 1)
-    return _Scored(row, score, min(1.0, max(agreed, share)), item.ranks)
-
-
-def _same_work(one: Hit, other: Hit) -> bool:
-    """Whether two entries share a concept."""
-    return bool(one.concepts & other.concepts)
-
-
-def _alike(one: Hit, other: Hit) -> bool:
-    """Same work in the same language by the same techniques: a reader of the first learns little from the second."""
-    same = all(one.fields.get(f) == other.fields.get(f) for f in ("language", "family", "techniques"))
-    return same and one.ops == other.ops
