@@ -80,9 +80,9 @@ class FakeGpu:
 
 @contextmanager
 def opened(task: Task, gpu: FakeGpu, cache: Path, *, guards: Guards = ALL) -> Iterator[Session]:
-    """A session on a stand-in, eager as its only baseline."""
+    """A session on a stand-in; eager and the start kernel, where there is one, as baselines."""
     settings = JudgeSettings(
-        device=gpu.name, baselines=("eager",), timeout_s=200.0, build_timeout_s=300.0, cache_dir=cache
+        device=gpu.name, baselines=("eager", "start"), timeout_s=200.0, build_timeout_s=300.0, cache_dir=cache
     )
     session = Session(task, settings, gpu, lock=DeviceLock(cache / "lock"), progress=None, guards=guards)
     try:

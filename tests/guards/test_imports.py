@@ -46,6 +46,8 @@ WORKER_FILES: dict[str, str] = {
     "toolexec/languages/halide_schedule.py": "applies Directives in the candidate's worker",
     "toolexec/workers/describe.py": "describes the reference in the reference worker",
     "toolexec/workers/influence.py": "asks what moves a module's result, in the worker that runs it",
+    "toolexec/workers/device_module.py": "runs a task's Model on a GPU in a baseline's worker",
+    "toolexec/workers/torch_runtime.py": "clocks a baseline on a GPU, in its worker",
     "toolexec/workers/module_kernel.py": "runs a ModelNew in the candidate's worker",
     "toolexec/workers/policy_log.py": "logs what a module calls, in the candidate's worker",
     "toolexec/workers/reference_host.py": "runs the reference in the reference worker",

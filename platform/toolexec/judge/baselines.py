@@ -28,7 +28,7 @@ from kernelwright.records import (
 )
 from kernelwright.toolexec.cache import write_atomically
 from kernelwright.toolexec.judge.contestant import BaselineFailed, Contestant
-from kernelwright.toolexec.judge.gpu_side import TORCH_ROLE, GpuSide
+from kernelwright.toolexec.judge.gpu_side import ROLE, TORCH_ROLE, GpuSide
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.reference import Reference
 from kernelwright.toolexec.judge.worker import Worker, WorkerFailure
@@ -306,22 +306,26 @@ class BaselineSet:
         )
         if name == "start-O2" and start.language.value != "cpp":
             raise NotMeasured("only a C++ start kernel has optimization levels")
+        if self._gpu is not None and (reason := self._gpu.why_not(candidate)):
+            raise NotMeasured(reason)
+        build = spoken.build if self._gpu is None else self._gpu.build
+        role = ROLE if self._gpu is not None else "torch" if spoken.entry == "module" else "kernel"
         built = Built(name)
         facts = facts_of(self.task, self._reference)
         folder = self._cache_dir / "builds"
         folder.mkdir(parents=True, exist_ok=True)
         try:
             for workload in [w for w in self.task.workloads if not only or w.name in only]:
-                made = spoken.build(
+                made = build(
                     candidate, facts, workload=workload.name, folder=folder, timeout_s=self.settings.build_timeout_s
                 )
                 if made.artifact is None:
                     raise NotMeasured(f"does not compile: {' '.join(made.log.split())[:300]}")
-                worker = self._pool.take("torch" if spoken.entry == "module" else "kernel")
+                worker = self._pool.take(role)
                 built.workers.append(worker)
                 spec = self._reference.described[workload.name].spec(candidate, made.artifact, self.settings.threads)
                 built.contestants[workload.name] = self._bring_up(
-                    Contestant(name, worker, workload.name, spec, trusted=True), workload.name
+                    self._made(name, worker, workload.name, spec, trusted=True), workload.name
                 )
         except BaseException:
             self.stop_built(built)

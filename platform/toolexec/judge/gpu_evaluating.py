@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kernelwright.records import Candidate, Evaluation, Failure, Level, Status
+from kernelwright.records import Candidate, Depth, Evaluation, Failure, KernelFacts, Level, Status, TaskFacts
 from kernelwright.toolexec.judge.evaluating import Evaluating
 from kernelwright.toolexec.judge.gpu_side import GpuSide
 from kernelwright.toolexec.judge.rejection import Rejection
-from kernelwright.toolexec.languages.gpu_language import has_host_code
+from kernelwright.toolexec.languages import language
+from kernelwright.toolexec.languages.cubin import CubinError
+from kernelwright.toolexec.languages.gpu_language import GpuLanguage
 
 TIMED = "timed on the device by events around each call, L2 flushed before it; TF32 off for all"
 STAND_IN = "a stand-in drove the kernels, no GPU: right or wrong, never fast or slow"
@@ -32,6 +34,7 @@ class GpuEvaluating(Evaluating):
     def run(self, against: Sequence[str], other: Candidate | None = None) -> Evaluation:
         """Build for this chip, judge at every workload, draw up the verdict."""
         self._clocks = [self._side.place.clocks()]
+        self._artifact: Path | None = None
         try:
             return super().run(against, other)
         except NotTimed as reason:
@@ -46,14 +49,21 @@ class GpuEvaluating(Evaluating):
 
     def _build(self, candidate: Candidate) -> dict[str, Path]:
         """For the chip at hand where the candidate leaves that open."""
-        text = candidate.files and candidate.entry_file
-        host = bool(text) and candidate.entry.value == "c" and has_host_code(candidate)
-        if reason := self._side.why_not(candidate, host_code=host):
+        if reason := self._side.why_not(candidate):
             raise NotTimed(reason)
         native = candidate.model_copy(update={"architecture": self._side.place.architecture})
-        if self._side.place.build is None:
-            return super()._build(native)
-        return self._build_in_place(native)
+        made = super()._build(native) if self._side.place.build is None else self._build_in_place(native)
+        if candidate is self.candidate:
+            self._artifact = next(iter(made.values()), None)
+        return made
+
+    def _passed(self) -> Evaluation:
+        """With static facts of the kernels that ran, but at depth screen: disassembling takes longer than a screen."""
+        passed = super()._passed()
+        if self.depth is Depth.SCREEN or self._artifact is None:
+            return passed
+        native = self.candidate.model_copy(update={"architecture": self._side.place.architecture})
+        return passed.model_copy(update={"kernels": static_kernels(self._artifact, native, self.place.facts)})
 
     def _build_in_place(self, candidate: Candidate) -> dict[str, Path]:
         """A stand-in's own build."""
@@ -80,3 +90,14 @@ class GpuEvaluating(Evaluating):
             return super()._evaluation(status, level, notes=(*notes, *timed, *clocks), **fields)
         kept = {name: value for name, value in fields.items() if name not in TIMES}
         return super()._evaluation(status, Level.EMULATED, notes=(STAND_IN, *notes), **kept)
+
+
+def static_kernels(artifact: Path, candidate: Candidate, facts: TaskFacts) -> tuple[KernelFacts, ...]:
+    """What is known of a finished build without running it; () where it holds no cubin, or none that can be read."""
+    spoken = language(candidate.language.value)
+    if not isinstance(spoken, GpuLanguage) or not (artifact / "kernel.cubin").exists():
+        return ()
+    try:
+        return tuple(spoken.statics(artifact, candidate, facts).kernels)
+    except CubinError:
+        return ()

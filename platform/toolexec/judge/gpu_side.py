@@ -12,21 +12,29 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kernelwright.protocols import Device
-from kernelwright.records import Candidate, Entry
+from kernelwright.protocols import BuildResult, Device
+from kernelwright.records import Candidate, Entry, LanguageName, TaskFacts
 from kernelwright.toolexec.devices.cpu import allowed_cores
 from kernelwright.toolexec.devices.cuda import CudaDevice
 from kernelwright.toolexec.devices.gpu_place import GpuPlace
 from kernelwright.toolexec.guards import ALL, Guards
 from kernelwright.toolexec.judge.contestant import Contestant
 from kernelwright.toolexec.judge.worker import Worker, WorkerFailure
+from kernelwright.toolexec.languages import language
+from kernelwright.toolexec.languages.gpu_language import has_host_code
 from kernelwright.toolexec.precision import Array
 from kernelwright.toolexec.workers.kernel import LoadSpec
 
 ROLE, TORCH_ROLE = "device", "device-torch"
 REAL = "cuda"
 """What a worker that drives a GPU says it is."""
-BASELINES = {"eager": "eager", "compile": "compile", "compile-max": "compile-max", "onednn": "cuda-graph"}
+BASELINES = {
+    "eager": "eager",
+    "compile": "compile",
+    "compile-max": "compile-max",
+    "onednn": "cuda-graph",
+    "start": "start",
+}
 """A processor's baselines -> what stands in their place on a GPU; those that are not listed are left out."""
 SPAN_SLACK, SPAN_SLACK_US = 1.02, 50.0
 """Device time of a whole go may exceed the judge's own clock by so much: the two clocks' disagreement."""
@@ -69,9 +77,11 @@ class GpuSide:
         """Note what a worker said it drives."""
         self._kinds.add(str(kind))
 
-    def why_not(self, candidate: Candidate, *, host_code: bool) -> str:
+    def why_not(self, candidate: Candidate) -> str:
         """Why a candidate cannot be timed there; "" when it can."""
-        if candidate.entry is not Entry.C or host_code:
+        if candidate.language in (LanguageName.CPP, LanguageName.HALIDE):
+            return f"a kernel in {candidate.language.value} runs on no GPU here"
+        if candidate.entry is not Entry.C or has_host_code(candidate):
             return NOT_DATA
         if candidate.architecture not in ("native", self.place.architecture):
             return f"built for {candidate.architecture}; this GPU runs {self.place.architecture}"
@@ -80,6 +90,16 @@ class GpuSide:
     def baselines(self, names: Sequence[str]) -> tuple[str, ...]:
         """What is asked for, in a GPU's terms."""
         return tuple(dict.fromkeys(BASELINES.get(n, n) for n in names if n in BASELINES or n in BASELINES.values()))
+
+    def build(
+        self, candidate: Candidate, facts: TaskFacts, *, workload: str, folder: Path, timeout_s: float
+    ) -> BuildResult:
+        """A build for this chip, or a stand-in's own."""
+        native = candidate.model_copy(update={"architecture": self.place.architecture})
+        if self.place.build is not None:
+            return self.place.build(native, (workload,), folder, timeout_s)
+        spoken = language(candidate.language.value)
+        return spoken.build(native, facts, workload=workload, folder=folder, timeout_s=timeout_s)
 
     def fitted(self, spec: LoadSpec) -> LoadSpec:
         """A LoadSpec for a worker of this GPU."""

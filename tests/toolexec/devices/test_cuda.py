@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from contracts.language import FACTS
+from fakes.gpu_kernels import SCALE, cuda, needs_nvrtc
 from fakes.nvidia_smi import CLOCKS, H200, L4, nvidia_smi
 
 from kernelwright.errors import MissingTool, UnknownName
 from kernelwright.protocols import JudgeSettings
 from kernelwright.toolexec.devices import device
 from kernelwright.toolexec.devices.cuda import CudaDevice, ask_gpus, clocks_now, counters, missing_packages, visible
-from kernelwright.toolexec.devices.gpu_place import architecture_for
+from kernelwright.toolexec.devices.gpu_place import GpuPlace, architecture_for
 from kernelwright.toolexec.executors.local import LocalExecutor
+from kernelwright.toolexec.judge.gpu_evaluating import static_kernels
+from kernelwright.toolexec.judge.gpu_side import GpuSide
+from kernelwright.toolexec.judge.policy import check_policy
 
 
 @pytest.fixture
@@ -96,6 +102,29 @@ def test_counters_are_allowed_or_it_is_said_how(tmp_path: Path) -> None:
     allowed, words = counters(file)
     assert ("administrator" in words) if allowed else ("NVreg_RestrictProfilingToAdminUsers=0" in words)
     assert "not known" in counters(tmp_path / "absent")[1]
+
+
+@needs_nvrtc
+def test_a_candidate_is_built_for_the_chip_at_hand(tmp_path: Path) -> None:
+    """A real cubin through the judge's own steps, and its static facts; only running it needs the GPU."""
+    side = GpuSide(CudaDevice("cuda:0"), GpuPlace(architecture="sm_90a"))
+    candidate = cuda(SCALE)
+    assert side.why_not(candidate) == "" and "sm_80" in side.why_not(cuda(SCALE, architecture="sm_80"))
+    built = side.build(candidate, FACTS, workload="small", folder=tmp_path, timeout_s=60.0)
+    assert built.artifact is not None, built.log
+    assert json.loads((built.artifact / "build.json").read_text())["architecture"] == "sm_90a"
+    assert check_policy(None, candidate, built.artifact, None) == [  # type: ignore[arg-type]
+        "own kernel: a cubin calls no library"
+    ]
+    native = candidate.model_copy(update={"architecture": "sm_90a"})
+    assert [k.kernel for k in static_kernels(built.artifact, native, FACTS)] == ["scale"]
+    assert static_kernels(tmp_path, native, FACTS) == ()
+
+
+def test_a_gpu_has_baselines_of_its_own() -> None:
+    side = GpuSide(CudaDevice("cuda:0"), GpuPlace(architecture="sm_90a"))
+    assert side.baselines(JudgeSettings().baselines) == ("eager", "compile", "compile-max", "cuda-graph", "start")
+    assert side.baselines(("cuda-graph", "onednn", "eager")) == ("cuda-graph", "eager")
 
 
 def test_what_is_compiled_for_a_chip() -> None:

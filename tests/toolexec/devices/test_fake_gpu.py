@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fakes.gpu import FakeGpu, opened
 from fakes.gpu_kernels import HOST, SCALE
-from fakes.kernels import module, small_task, source
+from fakes.kernels import RIGHT_CPP, module, small_task, source
 from toolexec.conftest import needs_compiler
 
-from kernelwright.records import Candidate, Depth, Entry, Evaluation, LanguageName, Level, Status
+from kernelwright.records import Candidate, Depth, Entry, Evaluation, LanguageName, Level, StartKernel, Status
 from kernelwright.toolexec.judge.gpu_evaluating import STAND_IN, GpuEvaluating
 
 pytestmark = needs_compiler
@@ -59,6 +60,31 @@ def test_all_of_a_round_is_clocked_flushed_and_checked(session: Any) -> None:
         assert min(times) > 0 and len(outcome.measured.logs(judging.candidate.id, "eager")) == len(times)
         assert outcome.tally.checked_calls > len(times) and not outcome.deferred_us
     assert not session._gpu.honest
+
+
+@pytest.mark.slow
+def test_a_start_kernel_for_gpus_is_a_baseline_there(tmp_path: Path) -> None:
+    first = {"name": "small"}
+    for start, measured in ((cuda(), True), (RIGHT_CPP, False)):
+        text, name = start.files[0].text, start.entry_file
+        kernel = StartKernel(language=start.language, files={name: text}, entry_file=name)
+        task = small_task(start=kernel, workloads=(first,))
+        folder = tmp_path / start.language.value
+        folder.mkdir()
+        with opened(task, FakeGpu(), folder) as session:
+            rows = {row.name: row.not_measured for row in session.baselines}
+        assert bool(rows["start-O3"]) is not measured and not rows["eager"], rows
+    assert "runs on no GPU" in rows["start-O3"]
+
+
+@pytest.mark.slow
+def test_confirming_takes_fresh_processes_of_both_sides(session: Any) -> None:
+    """Random weights, hidden shapes, fresh pairs with an A/A control: on a busy machine that control may be off."""
+    judging = GpuEvaluating(session._workplace(), cuda(), Depth.CONFIRMED, None)
+    evaluation = judging.run(["eager"])
+    assert evaluation.status in (Status.PASSED, Status.UNSTABLE), evaluation.failure
+    assert all(len(outcome.again) >= 2 for outcome in judging.outcomes)
+    assert evaluation.level is Level.EMULATED and not evaluation.raw
 
 
 def test_tunables_and_launches_are_bound_to_each_shape(session: Any) -> None:
