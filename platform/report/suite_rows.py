@@ -76,7 +76,7 @@ def cost_words(costs: Costs) -> str:
         f"{format_seconds(costs.seconds)} (build {format_seconds(costs.build_s)}, "
         f"measure {format_seconds(costs.measure_s)}, model {model})"
     ]
-    tokens = format_count(costs.tokens, "token") if costs.tokens else ""
+    tokens = f"{costs.tokens:,} token{'s' * (costs.tokens != 1)}" if costs.tokens else ""
     parts.append("tokens unknown" if costs.tokens is None else tokens)
     parts.append("cost unknown" if costs.cost_usd is None else f"${costs.cost_usd:.2f}" if costs.cost_usd else "")
     return ", ".join(p for p in parts if p)
