@@ -1,0 +1,104 @@
+// nvcc -std=c++17 -O3 -arch=sm_80 --expt-relaxed-constexpr -I$CUTLASS/include -cubin 2_tensor_cores.cu -o k.cubin
+// run: kernelwright evaluate reference.py 2_tensor_cores.cu --device emulated --set heads=1 --set tokens=128
+// A block for 64 queries of a head, on tensor cores: keys and values come in tiles of 64 up to the diagonal; a tile before it needs
+// no mask, and on it the identity tensor, cut as the scores are, tells each thread which key and query a score belongs to. No
+// score leaves registers: rounded, they are the left operand of the second product.
+// shows: HMMA.16816.F32 LDSM.16.M88 LDSM.16.MT88 MUFU.EX2
+// language: cute
+// axes: T = in0[2], BH = in0[0] * in0[1]
+// require: in0[3] == 64, in1[2] == T, T % 64 == 0, BH <= 65535, BH * T < 33554432
+// launch: attend grid(T // 64, BH) block(128) args(in0, in1, in2, out0, T)
+#include <cute/tensor.hpp>
+using namespace cute;
+
+// 64 x 64 halves; chunk j (16 bytes) of row r stands at j xor (r mod 8): no bank conflicts for ldmatrix.
+using Rows8 = decltype(composition(Swizzle<3, 3, 3>{}, Layout<Shape<_8, _64>, Stride<_64, _1>>{}));
+using Tile64 = decltype(tile_to_shape(Rows8{}, Shape<_64, _64>{}));
+using Turned = decltype(composition(Tile64{}, Layout<Shape<_64, _64>, Stride<_64, _1>>{}));  // indexed (column, row)
+using Mma = decltype(make_tiled_mma(MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>{}, Layout<Shape<_4, _1>>{},
+                                    cute::Tile<_64, _16, _16>{}));  // each warp has 16 queries and all keys
+using Bring = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
+                                       Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+
+extern "C" __global__ __launch_bounds__(128) void attend(const half_t* q, const half_t* k, const half_t* v, half_t* o,
+                                                         int tokens) {
+  constexpr float SCALE = 0.125f * 1.4426950408889634f;  // 1 / sqrt(64), and exp2 instead of exp
+  __shared__ alignas(128) half_t words_q[64 * 64], words_k[64 * 64], words_v[64 * 64];
+  const int block = blockIdx.x;
+  const int64_t from = int64_t(blockIdx.y) * tokens * 64;
+  auto tiles_of = [&](auto* p) {  // (64 rows, 64 dimensions, tiles) of this head
+    Tensor rows = make_tensor(make_gmem_ptr(p + from), make_shape(tokens, _64{}), make_stride(_64{}, _1{}));
+    return local_tile(rows, Shape<_64, _64>{}, make_coord(_, 0));
+  };
+  auto tile_at = [](half_t* words) { return make_tensor(make_smem_ptr(words), Tile64{}); };
+  auto turned_at = [](half_t* words) { return make_tensor(make_smem_ptr(words), Turned{}); };
+  Tensor gK = tiles_of(k);
+  Tensor gV = tiles_of(v);
+  auto bring = Bring{}.get_slice(threadIdx.x);
+  copy(Bring{}, bring.partition_S(tiles_of(q)(_, _, block)), bring.partition_D(tile_at(words_q)));
+  __syncthreads();
+
+  Mma mma;
+  auto mine = mma.get_slice(threadIdx.x);
+  auto ldQ = make_tiled_copy_A(Copy_Atom<SM75_U32x4_LDSM_N, half_t>{}, mma);
+  auto ldK = make_tiled_copy_B(Copy_Atom<SM75_U32x4_LDSM_N, half_t>{}, mma);
+  auto ldV = make_tiled_copy_B(Copy_Atom<SM75_U16x8_LDSM_T, half_t>{}, mma);
+  Tensor rQ = mine.partition_fragment_A(tile_at(words_q));
+  Tensor rK = mine.partition_fragment_B(tile_at(words_k));
+  Tensor rV = mine.partition_fragment_B(turned_at(words_v));
+  copy(ldQ, ldQ.get_slice(threadIdx.x).partition_S(tile_at(words_q)), ldQ.get_slice(threadIdx.x).retile_D(rQ));
+  Tensor at = mine.partition_C(make_identity_tensor(Shape<_64, _64>{}));  // (query, key) in a tile
+  Tensor rS = partition_fragment_C(mma, Shape<_64, _64>{});
+  Tensor rO = partition_fragment_C(mma, Shape<_64, _64>{});  // ((2 columns, 2 rows), 1, 8 blocks of 8 columns)
+  clear(rO);
+  float top[2] = {-INFINITY, -INFINITY}, sum[2] = {0, 0};  // of this thread's two rows; sum over its own columns
+  for (int tile = 0; tile <= block; ++tile) {
+    if (tile > 0) __syncthreads();  // nobody reads the tile before any more
+    copy(Bring{}, bring.partition_S(gK(_, _, tile)), bring.partition_D(tile_at(words_k)));
+    copy(Bring{}, bring.partition_S(gV(_, _, tile)), bring.partition_D(tile_at(words_v)));
+    __syncthreads();  // this one is here for all
+    Tensor sK = tile_at(words_k);
+    copy(ldK, ldK.get_slice(threadIdx.x).partition_S(sK), ldK.get_slice(threadIdx.x).retile_D(rK));
+    clear(rS);
+    gemm(mma, rQ, rK, rS);
+    if (tile == block)  // the diagonal: only here are there keys behind a query
+      CUTE_UNROLL
+      for (int i = 0; i < size(rS); ++i)
+        if (get<1>(at(i)) > get<0>(at(i))) rS(i) = -INFINITY;
+    CUTE_UNROLL
+    for (int r = 0; r < 2; ++r) {  // online softmax in powers of two; four lanes share a row
+      float best = top[r];
+      for (int i = 0; i < 16; ++i) best = fmaxf(best, rS(make_coord(i % 2, r), 0, i / 2));
+      best = fmaxf(best, __shfl_xor_sync(~0u, best, 1));
+      best = fmaxf(best, __shfl_xor_sync(~0u, best, 2));
+      const float shrink = exp2f((top[r] - best) * SCALE);
+      top[r] = best;
+      sum[r] *= shrink;
+      for (int i = 0; i < 16; ++i) {
+        float& s = rS(make_coord(i % 2, r), 0, i / 2);
+        sum[r] += s = exp2f((s - best) * SCALE);
+        rO(make_coord(i % 2, r), 0, i / 2) *= shrink;
+      }
+    }
+    // The sums of one product are, rounded, the operand of the next: two blocks of 8 keys make one of 16.
+    Tensor rounded = make_fragment_like<half_t>(rS);
+    CUTE_UNROLL
+    for (int i = 0; i < size(rS); ++i) rounded(i) = half_t(rS(i));
+    auto pairs = logical_divide(rounded.layout(), Shape<Underscore, Underscore, _2>{});
+    Tensor rP = make_tensor(rounded.data(), make_layout(make_layout(get<0>(pairs), get<2, 0>(pairs)), get<1>(pairs),
+                                                        get<2, 1>(pairs)));
+    Tensor sV = turned_at(words_v);
+    copy(ldV, ldV.get_slice(threadIdx.x).partition_S(sV), ldV.get_slice(threadIdx.x).retile_D(rV));
+    gemm(mma, rP, rV, rO);
+  }
+  Tensor result = make_fragment_like<half_t>(rO);
+  CUTE_UNROLL
+  for (int r = 0; r < 2; ++r) {
+    sum[r] += __shfl_xor_sync(~0u, sum[r], 1);
+    sum[r] += __shfl_xor_sync(~0u, sum[r], 2);
+    const float factor = 1.0f / sum[r];
+    for (int i = 0; i < 16; ++i)
+      result(make_coord(i % 2, r), 0, i / 2) = half_t(rO(make_coord(i % 2, r), 0, i / 2) * factor);
+  }
+  copy(AutoVectorizingCopyWithAssumedAlignment<32>{}, result, mine.partition_C(tiles_of(o)(_, _, block)));
+}
