@@ -156,6 +156,10 @@ class RunFolder:
         """The run's name."""
         return self.root.name
 
+    def is_over(self) -> bool:
+        """Finished, with its last files written: the checkpoint goes after them."""
+        return self.summary().state == "finished" and not self.checkpoint_file.exists()
+
     def candidate_folder(self, candidate_id: str) -> Path:
         """Where a candidate's files lie."""
         return self.root / "candidates" / candidate_id

@@ -98,7 +98,7 @@ def resume_run(folder: RunFolder, *, surroundings: Surroundings) -> RunSummary:
         config = stored_config(yaml.safe_load(folder.config_file.read_text(encoding="utf-8")))
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise WorkspaceError(f"cannot resume {folder.run_id}: {error}") from None
-    if summary.state == "finished":
+    if folder.is_over():
         return summary
     again = summary.model_copy(update={"state": "running", "reason": ""})
     return _drive(folder, task, config, again, surroundings, surroundings.roles(config))
@@ -165,7 +165,9 @@ def _invoke(context: RunContext) -> None:
         }
         begun = bool(graph.get_state(options).next)
         start: Any = None if begun else {"round": 0}
-        while True:
+        if not begun and (ended := folder.summary()).state == "finished":
+            context.summary = ended  # it was killed after its last step
+        while context.summary.state != "finished":
             for _ in graph.stream(start, options, context=context, durability="sync", stream_mode="updates"):
                 pass
             paused = [i.value for task in graph.get_state(options).tasks for i in task.interrupts]

@@ -168,7 +168,7 @@ def resume(
 
     place = Workspace.open(workspace)
     folder = place.run(run)
-    if folder.summary().state == "finished":
+    if folder.is_over():
         note(f"{folder.run_id} is finished; nothing is done twice")
     else:
         with open_view(task=folder.summary().task_name, config=None, quiet=quiet) as view:

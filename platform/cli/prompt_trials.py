@@ -157,7 +157,7 @@ class _Setting:
         place.cache = self.place.cache  # baselines and builds are the same for every trial
         around = wiring.surroundings(place, lambda event: None)
         around = replace(around, roles=lambda config: wiring.roles(config, place, book))
-        if (ids := place.run_ids()) and place.run(ids[-1]).summary().state != "finished":
+        if (ids := place.run_ids()) and not place.run(ids[-1]).is_over():
             return resume_run(place.run(ids[-1]), surroundings=around)
         config = self.config.model_copy(update={"seed": seed % 2**31})
         return start_run(place, self.tasks[task], config, surroundings=around, command="kernelwright prompts")

@@ -25,6 +25,7 @@ POINTS = [
     "node:prepare:1", "node:planner:1", "model:planner:1", "model:planner:2", "plan:planner:1", "node:coder:1",
     "model:coder:2", "candidate:coder:1", "node:profiler:1", "repair:profiler:1", "model:profiler:2",
     "evaluation:profiler:1", "node:reflector:1", "model:reflector:2", "node:finish:1", "confirm:finish:1",
+    "library:finish:1",
 ]  # fmt: skip
 
 
@@ -47,10 +48,12 @@ def killed_and_resumed(tmp_path: Path, point: str) -> None:
     assert folder.summary().state == "finished" and folder.summary().best.value == pytest.approx(220 / 44)
     assert sorted(asked) == ["coder", "planner", "reflector", "repairer"], f"{point}: {asked}"
     assert [c.number for c in read_calls(folder.calls)] == [1, 2, 3, 4]
+    assert folder.report_html.exists() and folder.is_over()
 
 
-def test_killed_when_the_coder_has_its_answer(tmp_path):
-    killed_and_resumed(tmp_path, "model:coder:2")
+@pytest.mark.parametrize("point", ["model:coder:2", "end:finish:1"])
+def test_killed_with_an_answer_or_an_end_that_is_half_written(tmp_path, point):
+    killed_and_resumed(tmp_path, point)
 
 
 @pytest.mark.slow

@@ -95,7 +95,7 @@ def describe(namespace: Any, module: torch.nn.Module, arguments: list[Any], *, e
         call = call_template(arguments, [0])
     except TypeError as error:
         raise KernelError(f"get_inputs() returned something that is neither tensor nor number: {error}") from error
-    with torch.inference_mode(False), torch.no_grad():
+    with torch.no_grad():
         fresh = pytree.tree_map_only(torch.Tensor, lambda t: t.clone(), arguments)
         results = pytree.tree_leaves(module(*fresh))
         if not results or not all(isinstance(r, torch.Tensor) for r in results):
@@ -127,7 +127,7 @@ def describe(namespace: Any, module: torch.nn.Module, arguments: list[Any], *, e
 def exported(module: torch.nn.Module, arguments: list[Any], names: list[str]) -> dict[str, Any]:
     """The core-ATen graph as OperationFacts in JSON, or why there is none."""
     try:
-        with torch.inference_mode(False), torch.no_grad():
+        with torch.no_grad():
             fresh = pytree.tree_map_only(torch.Tensor, lambda t: t.clone(), arguments)
             program = torch.export.export(module, tuple(fresh)).run_decompositions()
             return graph_json(program, names)
@@ -247,7 +247,7 @@ def count_flops(module: torch.nn.Module, arguments: list[Any], facts: dict[str, 
     from torch.utils.flop_counter import FlopCounterMode
 
     counter = FlopCounterMode(display=False)
-    with torch.inference_mode(False), torch.no_grad(), counter:
+    with torch.no_grad(), counter:
         module(*pytree.tree_map_only(torch.Tensor, lambda t: t.clone(), arguments))
     shapes = {t["name"]: t["shape"] for t in [*facts["inputs"], *facts["parameters"]]}
     shapes |= {o["name"]: o["shapes"][0] for o in facts["operations"] if o["shapes"]}

@@ -21,6 +21,7 @@ from kernelwright.toolexec.workers.module_kernel import (
     dtype_name,
     fill_call,
     import_file,
+    infer_only,
     to_array,
     to_tensor,
 )
@@ -44,7 +45,7 @@ class DeviceModule(OnDevice):
         self.spec = spec
         self._device = torch.device(runtime.torch_device)
         self._mode = str(spec.options.get("mode", "eager"))
-        torch.inference_mode(True).__enter__()  # for the life of this process
+        infer_only()
         namespace = import_file(spec.artifact, f"kernelwright_baseline_{abs(hash(spec.artifact))}")
         self._module = build_module(namespace, "Model", None)
         self._forward: Callable[..., Any] = self._module

@@ -50,7 +50,7 @@ def influence_of(module: torch.nn.Module, call: Any, inputs: Mapping[str, torch.
     torch.set_default_dtype(torch.float64)
     generator = torch.Generator().manual_seed(7)
     try:
-        with torch.inference_mode(False), torch.no_grad():
+        with torch.no_grad():
             run = runner(module, call)
             plain = {n: t.double() if t.is_floating_point() else t for n, t in inputs.items()}
             right = run(plain)

@@ -52,6 +52,21 @@ def to_array_by_its_own(tensor: Any) -> Array:
     return np.asarray(tensor.contiguous().numpy())
 
 
+_LASTING: list[Any] = []
+"""Inference mode ends with the object that began it, so that is kept."""
+
+
+def infer_only() -> None:
+    """Let nothing in this process record gradients from now on.
+
+    Modules are timed as people run them. With gradients, eager records a graph, torch.compile keeps what a backward
+    pass would need, and Inductor leaves its freezing out without a word.
+    """
+    if not torch.is_inference_mode_enabled():
+        _LASTING.append(torch.inference_mode(True))
+        _LASTING[-1].__enter__()
+
+
 def import_file(path: str, name: str) -> Any:
     """Run a Python file as module ``name``."""
     spec = importlib.util.spec_from_file_location(name, path)
@@ -97,7 +112,7 @@ class ModuleKernel(Kernel):
     def __init__(self, spec: LoadSpec) -> None:
         self.spec = spec
         torch.set_num_threads(spec.threads)
-        torch.inference_mode(True).__enter__()  # for the life of this process
+        infer_only()
         self._class_name = str(spec.options.get("class", "ModelNew"))
         self._mode = str(spec.options.get("mode", ""))
         if not self._mode:

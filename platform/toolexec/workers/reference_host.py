@@ -55,7 +55,7 @@ class ReferenceHost:
     def __init__(self, arena: Arena) -> None:
         self.arena = arena
         self.loaded: dict[str, Loaded] = {}
-        torch.inference_mode(True).__enter__()
+        torch.set_grad_enabled(False)
         self.handlers = {
             "about": self.about,
             "arena": self.map_arena,
@@ -86,7 +86,7 @@ class ReferenceHost:
         """Import reference.py and build its module, in float64 too."""
         torch.set_num_threads(int(message["threads"]))
         namespace = import_file(message["path"], f"kernelwright_reference_{len(self.loaded)}")
-        with torch.inference_mode(False), torch.no_grad():
+        with torch.no_grad():
             module = build_module(namespace, "Model", None)
             state = {k: v.detach().clone() for k, v in module.state_dict().items()}
             exact = copy.deepcopy(module).double()
@@ -136,7 +136,7 @@ class ReferenceHost:
         """
         loaded = self.loaded[message["key"]]
         views = [self.arena.array(at, spec) for at, spec in zip(message["at"], loaded.inputs, strict=True)]
-        with torch.inference_mode(False), torch.no_grad():
+        with torch.no_grad():
             own = [to_tensor(v, spec).clone() for v, spec in zip(views, loaded.inputs, strict=True)]
             plain = run_module(loaded.module, loaded.call, own)
             del own
@@ -166,7 +166,7 @@ class ReferenceHost:
         """Names of the buffers and parameters that forward changes by itself; they are put back."""
         loaded = self.loaded[message["key"]]
         views = [self.arena.array(at, spec) for at, spec in zip(message["at"], loaded.inputs, strict=True)]
-        with torch.inference_mode(False), torch.no_grad():
+        with torch.no_grad():
             before = {k: v.detach().clone() for k, v in loaded.module.state_dict().items()}
             own = [to_tensor(v, spec).clone() for v, spec in zip(views, loaded.inputs, strict=True)]
             run_module(loaded.module, loaded.call, own)

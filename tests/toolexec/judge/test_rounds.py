@@ -40,6 +40,7 @@ class Scripted:
         self.inputs: dict[int, np.ndarray] = {}
         self.armed: list[int] = []
         self.wrong_after = 10**9
+        self.wrong_singles = False
         self.calls = self.cpu_ns = self.collect_ns = 0
         self.cores, self.cores_used, self.stray = (0,), 1.0, set[int]()
         self.slow_singles, self.slow_us = 0, 0.0
@@ -80,7 +81,8 @@ class Scripted:
         return int((len(self.armed) * self.call_us + late_us) * 1000) + self.round_trip_ns
 
     def collect(self, slots, *, copy: bool = True):
-        factor = 2.0 if self.calls < self.wrong_after else 2.1
+        wrong = self.calls >= self.wrong_after or (self.wrong_singles and len(self.armed) == 1)
+        factor = 2.1 if wrong else 2.0
         self.armed = []
         self.collected += len(slots)
         return [[self.inputs[s] * np.float32(factor)] for s in slots]
@@ -212,6 +214,14 @@ def test_suspicious_single_calls_are_taken_again(slow, carried):
     batches = 1 + min(slow // 5, SINGLE_TRIES - 1)
     assert mine.calls == measured.slots * 4 + 5 * batches  # warm-up and three rounds
     assert len(measured.singles["mine"]) == len(measured.singles["eager"]) == 5
+
+
+def test_single_calls_must_be_right_too():
+    """Work carried over is found by them alone; a kernel that tells them by something would leave theirs out."""
+    plan = RoundPlan(StopRule(min_rounds=3, max_rounds=3), 1000.0, 1, singles=5)
+    with pytest.raises(Rejection) as caught:
+        measure(100.0, {"eager": 200.0}, plan, wrong_singles=True)
+    assert caught.value.status is Status.WRONG_VALUES
 
 
 def test_inputs_are_written_only_after_arming():

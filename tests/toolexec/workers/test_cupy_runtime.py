@@ -15,7 +15,8 @@ from kernelwright.toolexec.workers.cupy_runtime import DeviceFault, _Attribute, 
 
 _headers = toolchain.headers()
 needs_headers = pytest.mark.skipif(
-    _headers is None or shutil.which("g++") is None, reason="CUDA's headers and a C++ compiler are held against it"
+    _headers is None or not (_headers.path / "crt" / "host_defines.h").is_file() or shutil.which("g++") is None,
+    reason="CUDA's headers (with crt/, which nvidia-cuda-crt brings) and a C++ compiler are held against it",
 )
 
 

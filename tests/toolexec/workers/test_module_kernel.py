@@ -90,3 +90,10 @@ def test_a_subclass_with_work_left_is_refused(hosted):
 def test_missing_parameters_are_named(hosted):
     with pytest.raises(WorkerFailure, match="must keep the reference's parameters and buffers.*bias"):
         hosted("        return right", body="        del self.bias\n")
+
+
+def test_no_module_records_gradients(hosted):
+    """With them, baselines would be slower than people run them, and never be frozen."""
+    got = hosted("        return right * 0 + float(torch.is_grad_enabled() or right.requires_grad)")
+    assert not got[0].any()
+    assert not hosted("        return right * 0 + (not torch.is_inference_mode_enabled())")[0].any()
