@@ -83,7 +83,7 @@ class GpuSide:
             return f"a kernel in {candidate.language.value} runs on no GPU here"
         if candidate.entry is not Entry.C or has_host_code(candidate):
             return NOT_DATA
-        if candidate.architecture not in ("native", self.place.architecture):
+        if candidate.architecture not in ("native", self.place.architecture, self.place.architecture.rstrip("a")):
             return f"built for {candidate.architecture}; this GPU runs {self.place.architecture}"
         return ""
 
@@ -150,9 +150,9 @@ class DeviceContestant(Contestant):
         self._armed = len(slots)
 
     def go(self) -> int:
-        """Upload what was written, run what was armed; nanoseconds of device time, all calls together."""
+        """Run what was armed, each on what was written for it; nanoseconds of device time, all calls together."""
         if self._armed:
-            self._ask("upload", key=self.key)
+            self._ask("ready", key=self.key)
         self.wall_ns = super().go()
         self.cpu_ns = 0  # the process is ours; launching and waiting are no work of the kernel
         if not self._armed:

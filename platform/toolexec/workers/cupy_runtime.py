@@ -28,7 +28,8 @@ PERSISTING_LIMIT = 6
 """cudaLimitPersistingL2CacheSize."""
 PLAIN_SHARED = 48 << 10
 """Dynamic shared memory above this must be asked for."""
-LEAST_FLUSH = 128 << 20
+LEAST_FLUSH = 512 << 20
+"""More than any L2, and some 100 us of the device's time: the host has queued a call's launches before it has ended."""
 MAX_DYNAMIC_SHARED, NON_PORTABLE_CLUSTER = 8, 14
 """CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES and _NON_PORTABLE_CLUSTER_SIZE_ALLOWED, of cuda.h."""
 CLUSTER_DIMENSION = 4
@@ -73,6 +74,8 @@ class CupyRuntime:
         with told():
             self._flushed = self._rt.malloc(self._flush_bytes)
         self._marks: dict[int, Any] = {}
+        self._most_shared: dict[int, int] = {}
+        """Kernel -> the most dynamic shared memory that any of its launches asks for."""
         self.reset_persistence()
 
     def about(self) -> dict[str, Any]:
@@ -137,8 +140,9 @@ class CupyRuntime:
             raise DeviceFault(str(error)) from error
         with told():
             function = module.get_function(kernel.name)
-            if launch.shared_bytes > PLAIN_SHARED:
-                self._cupy.cuda.driver.funcSetAttribute(function.ptr, MAX_DYNAMIC_SHARED, launch.shared_bytes)
+            most = self._most_shared[function.ptr] = max(self._most_shared.get(function.ptr, 0), launch.shared_bytes)
+            if kernel.shared_bytes + most > PLAIN_SHARED:
+                self._cupy.cuda.driver.funcSetAttribute(function.ptr, MAX_DYNAMIC_SHARED, most)
         if launch.cluster != (1, 1, 1):
             return self._clustered(function, launch, arguments)
         packed = tuple(arguments)
@@ -205,6 +209,7 @@ class CupyRuntime:
         for size in sizes:
             times = []
             for _ in range(COPIES):
+                self.flush()  # as before every call that is held against this
                 self.mark(0)
                 self._rt.memcpyAsync(target, source, size // 2, DEVICE_TO_DEVICE, 0)
                 self.mark(1)
@@ -218,7 +223,8 @@ class CupyRuntime:
     def _product_gflops(self) -> float:
         """0 where cuBLAS is not here."""
         try:
-            one = self._cupy.ones((MATRIX, MATRIX), dtype=np.float32)
+            one = self._cupy.empty((MATRIX, MATRIX), dtype=np.float32)  # `ones` would compile a kernel
+            one.data.memset(0, one.nbytes)
             times = []
             for _ in range(COPIES):
                 self.mark(0)

@@ -1,4 +1,4 @@
-"""The serving loop's host where kernels run on a GPU: uploads apart, timed by events, flushed between calls.
+"""The serving loop's host where kernels run on a GPU: each call's inputs brought, L2 flushed, timed by events.
 
 Owns what "go" means there. Everything in this process is ours when it serves candidates launched as data: only cubins
 and numbers are theirs. Events are read here and told; the judge holds them against its own clock.
@@ -19,6 +19,9 @@ LOADERS = ("device", "device-module")
 class OnDevice(Kernel):
     """A kernel whose inputs have to be uploaded before a call."""
 
+    def make_ready(self, slot: int) -> None:
+        """What has to be done once before the slot can be run at all, apart from any timing."""
+
     def upload(self, slot: int) -> None:
         """Copy the slot's inputs from the arena to the device."""
         raise NotImplementedError
@@ -35,8 +38,9 @@ class DeviceHost(KernelHost):
         super().__init__(arena)
         self._runtime: Any = None
         self._slots: tuple[int, ...] = ()
+        self._on_device: OnDevice | None = None
         self._ran = 0
-        self.handlers |= {"upload": self.upload, "times": self.times, "ceilings": self.ceilings}
+        self.handlers |= {"ready": self.make_ready, "times": self.times, "ceilings": self.ceilings}
 
     def load(self, message: dict[str, Any]) -> dict[str, Any]:
         """Open the runtime that the judge names, and load a kernel for it under a key."""
@@ -51,29 +55,38 @@ class DeviceHost(KernelHost):
         """As for any kernel; the device is idle afterwards."""
         told = super().arm(message)
         self._slots = tuple(int(s) for s in message["slots"])
-        if self._runtime is not None and self._slots:
+        self._on_device = None
+        if self._slots:
+            kernel = self.kernels[message["key"]]
+            assert isinstance(kernel, OnDevice)
+            self._on_device = kernel
             self._runtime.synchronize()
         return told
 
-    def upload(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Bring the armed slots' inputs to the device, and wait until they are there."""
+    def make_ready(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Do for the armed slots what is no part of a call, and wait until it is done."""
         kernel = self.kernels[message["key"]]
         assert isinstance(kernel, OnDevice)
         for slot in self._slots:
-            kernel.upload(slot)
+            kernel.make_ready(slot)
         self._runtime.synchronize()
         return {}
 
     def go(self) -> None:
-        """Each armed call between two events, with a flush before the first of them; done means all streams."""
+        """Each armed call between two events, with a flush before the first of them; done means all streams.
+
+        A call's inputs come to the device only when the call before it has ended: all slots lie in one address space,
+        and a kernel that finds later inputs there could compute them beforehand in one launch, or bring them into L2.
+        """
         run, slots = self.armed
         runtime = self._runtime
         self._ran = 0
-        if not slots:
+        if not slots or self._on_device is None:
             return
         runtime.reset_persistence()
         runtime.mark(0)
         for number, slot in enumerate(slots):
+            self._on_device.upload(slot)
             runtime.flush()
             runtime.mark(2 * number + 1)
             run(slot)

@@ -36,6 +36,8 @@ from kernelwright.toolexec.workers.kernel import (
 )
 
 INPUT_OUTSIDE = "the kernel wrote beyond input {}: before its first or after its last element"
+WEIGHT_OUTSIDE = "the kernel wrote beyond parameter {}: before its first or after its last element"
+SCRATCH_OUTSIDE = "the kernel wrote beyond its scratch {}: before its first or after its last byte"
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,9 @@ class DeviceKernel(OnDevice):
         self._loaded = runtime.load(folder)
         self._fence = np.frombuffer(FENCE, dtype=np.uint8)
         self._weights: list[Buffer] = []
-        self._scratch = {name: runtime.allocate(size) for name, size in self._plan.scratch_bytes.items()}
+        self._scratch = {
+            name: self._buffer(TensorSpec(name, "uint8", (size,))) for name, size in self._plan.scratch_bytes.items()
+        }
         self._views: dict[int, list[Array]] = {}
         self._inputs: dict[int, list[Buffer]] = {}
         self._outputs: dict[int, list[Buffer]] = {}
@@ -103,10 +107,10 @@ class DeviceKernel(OnDevice):
         ]
 
     def poison(self, slot: int, byte: int) -> None:
-        """Fill the slot's outputs with one byte, and its fences anew."""
-        for buffer in self._outputs[slot]:
+        """Fill the slot's outputs, and the scratch, which lives for one call, with one byte; and all fences anew."""
+        for buffer in (*self._outputs[slot], *self._scratch.values()):
             self._runtime.fill(buffer.address, buffer.size, byte)
-        for buffer in (*self._inputs[slot], *self._outputs[slot]):
+        for buffer in (*self._inputs[slot], *self._outputs[slot], *self._weights, *self._scratch.values()):
             self._raise_fences(buffer)
 
     def upload(self, slot: int) -> None:
@@ -126,6 +130,10 @@ class DeviceKernel(OnDevice):
         for number, (buffer, view) in enumerate(zip(self._inputs[slot], self._views[slot], strict=True)):
             self._look_around(buffer, INPUT_OUTSIDE.format(number))
             self._runtime.download(buffer.address, view)
+        for buffer in self._weights:
+            self._look_around(buffer, WEIGHT_OUTSIDE.format(buffer.spec.name))
+        for name, buffer in self._scratch.items():
+            self._look_around(buffer, SCRATCH_OUTSIDE.format(name))
         found = []
         for buffer in self._outputs[slot]:
             array = empty_aligned(buffer.spec.shape, buffer.spec.dtype)
@@ -154,7 +162,7 @@ class DeviceKernel(OnDevice):
 
     def _value(self, slot: int, argument: Argument) -> np.generic[Any]:
         if argument.kind == "scratch":
-            return np.uint64(self._scratch[str(argument.value)])
+            return np.uint64(self._scratch[str(argument.value)].address)
         if argument.kind == "in":
             return np.uint64([*self._inputs[slot], *self._weights][int(argument.value)].address)
         if argument.kind == "out":

@@ -81,12 +81,16 @@ class DeviceModule(OnDevice):
             return
         self._results.pop(slot, None)
 
+    def make_ready(self, slot: int) -> None:
+        """A graph is captured once, when its inputs hold something."""
+        if self._mode == GRAPH and slot not in self._graphs:
+            self.upload(slot)
+            self._graphs[slot] = captured(self._forward, self._arguments[slot])
+
     def upload(self, slot: int) -> None:
-        """The slot's inputs, into the same tensors each time; a graph is captured once they hold something."""
+        """The slot's inputs, into the same tensors each time."""
         for target, source in zip(self._inputs[slot], self._host[slot], strict=True):
             target.copy_(source)
-        if self._mode == GRAPH and slot not in self._graphs:
-            self._graphs[slot] = captured(self._forward, self._arguments[slot])
 
     def run(self, slot: int) -> None:
         """Forward, or the graph's replay."""

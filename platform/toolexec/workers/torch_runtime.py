@@ -10,7 +10,7 @@ import torch
 
 from kernelwright.toolexec.workers.device_runtime import REAL, DeviceFault
 
-LEAST_FLUSH = 128 << 20
+LEAST_FLUSH = 512 << 20
 
 
 class TorchRuntime:
