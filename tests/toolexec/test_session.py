@@ -1,6 +1,7 @@
 """The judge end to end on a tiny task: what passes, what fails and how, and what the numbers say."""
 
 import dataclasses
+import os
 
 import numpy as np
 import pytest
@@ -9,8 +10,27 @@ from toolexec.conftest import needs_compiler
 
 from kernelwright.errors import UnknownName
 from kernelwright.records import Depth, Level, Status, Tunable
+from kernelwright.toolexec.devices.cpu import measuring_cores
+from kernelwright.toolexec.judge.rounds import Rounds
 
 pytestmark = needs_compiler
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="with one core nothing is pinned")
+def test_all_are_timed_on_the_cores_for_measuring(session, monkeypatch):
+    """The candidate, every baseline and the checker: another core, or the judge's own, is another machine."""
+    seen = []
+    real = Rounds.run
+
+    def run(self, *args, **options):
+        seen.append({c.name: os.sched_getaffinity(c.worker.pid) for c in self._everyone})
+        return real(self, *args, **options)
+
+    wanted = set(measuring_cores(1))
+    monkeypatch.setattr(Rounds, "run", run)
+    assert session.evaluate(RIGHT_CPP, depth=Depth.FULL).passed
+    assert seen and all(len(timed) > 1 for timed in seen)
+    assert all(cores == wanted for timed in seen for cores in timed.values()), seen
 
 
 def test_a_right_kernel_passes_with_numbers(session):

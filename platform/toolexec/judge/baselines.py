@@ -38,7 +38,7 @@ from kernelwright.toolexec.precision import Array
 
 log = logging.getLogger(__name__)
 
-VERSION = 2
+VERSION = 3
 """Of the cache's content; raise it when what is measured changes."""
 COMPILE_LIMIT_S = 90.0
 """How long torch.compile may take before its row says so."""

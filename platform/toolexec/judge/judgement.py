@@ -30,6 +30,7 @@ from kernelwright.toolexec.judge.hidden_shapes import HiddenShapes
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.rejection import Rejection, from_worker
 from kernelwright.toolexec.judge.rounds import Measured, Rounds, run_case
+from kernelwright.toolexec.judge.standstill import pin, pin_surely
 from kernelwright.toolexec.judge.worker import WorkerFailure
 from kernelwright.toolexec.numerics import Closeness
 from kernelwright.toolexec.precision import Array
@@ -262,11 +263,12 @@ def measure(
     samples = [c.expected for c in bench.book.cases(("as-is",), None)]
     rounds.closeness = [Closeness.of(e, bench.book.task.tolerance) for e in samples[0]]
     bench.pool.settle()
-    everyone = {c.worker.pid: c.worker for c in [contestant, *baselines, *([checker] if checker else [])]}
+    cores = bench.cores()  # before this thread leaves them
+    everyone = {c.worker.pid: c for c in [*([checker] if checker else []), *baselines, contestant]}
     try:
         with bench.lock.held(bench.progress), attentive(bench.settings.threads):
-            for worker in everyone.values():
-                worker.pin(bench.cores())
+            for pid, one in everyone.items():
+                (pin_surely if one.trusted else pin)(pid, cores)
             return rounds.run(thorough.plan, pending)
     except WorkerFailure as failure:
         raise rejected(failure, contestant, bench.workload, family="timed") from failure

@@ -20,6 +20,7 @@ from kernelwright.toolexec.judge.contestant import BaselineFailed
 from kernelwright.toolexec.judge.device_lock import DeviceLock
 from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.judge.rounds import RoundPlan, Rounds, run_case
+from kernelwright.toolexec.judge.standstill import pin_surely
 from kernelwright.toolexec.judge.worker import WorkerFailure
 from kernelwright.toolexec.statistics import StopRule, interval
 
@@ -57,9 +58,10 @@ def open_baselines(
     names = baselines.build_all(baselines.wanted(), progress, meanwhile)
     names = [n for n in names if prove_baseline(n, baselines, books, rng)]
     times: dict[str, dict[str, Interval]] = {n: {} for n in names}
+    measuring = measuring_cores(threads) if cores is None else cores  # before this thread leaves them
     with lock.held(progress), attentive(threads):
         for worker in baselines.workers():
-            worker.pin(measuring_cores(threads) if cores is None else cores)
+            pin_surely(worker.pid, measuring)
         for workload, book in books.items():
             for name, found in time_baselines(names, baselines, book, rng).items():
                 times[name][workload] = found

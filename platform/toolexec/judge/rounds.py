@@ -246,7 +246,7 @@ class Rounds:
         for contestant in order:
             must = self._in_full(contestant)
             slow = self._estimate[contestant.name] > SLOW_FACTOR * fastest
-            if slow and not must and number % SLOW_EVERY:
+            if slow and not must and contestant not in self.baselines[:1] and number % SLOW_EVERY:
                 measured.samples[contestant.name].append(None)
                 continue
             count = self._calls(contestant, plan, measured.slots)

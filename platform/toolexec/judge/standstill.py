@@ -13,6 +13,8 @@ import signal
 import time
 from collections.abc import Iterable, Iterator
 
+from kernelwright.errors import JudgeError
+
 STOP_WITHIN_S = 2.0
 YIELD_S = 2e-4
 """So long it is looked again at once: a sleep would take longer than stopping does."""
@@ -76,6 +78,18 @@ def pin(pid: int, cores: Iterable[int]) -> None:
     for thread in threads(pid) if wanted else ():
         with contextlib.suppress(OSError):  # a thread may have ended meanwhile
             os.sched_setaffinity(thread, wanted)
+
+
+def pin_surely(pid: int, cores: Iterable[int]) -> None:
+    """The same for a process of ours, which has no reason to be elsewhere.
+
+    Raises:
+        JudgeError: it is: what would be timed then is another comparison than the one that is told.
+    """
+    wanted = set(cores)
+    pin(pid, wanted)
+    if wanted and (left := outside(pid, wanted)):
+        raise JudgeError(f"a baseline may run on cores {sorted(left)} and was to run on {sorted(wanted)} alone")
 
 
 def outside(pid: int, cores: Iterable[int]) -> set[int]:

@@ -6,8 +6,9 @@ import os
 
 import pytest
 
-from kernelwright.toolexec.devices.cpu import judge_cores
-from kernelwright.toolexec.judge import attention
+from kernelwright.errors import JudgeError
+from kernelwright.toolexec.devices.cpu import judge_cores, measuring_cores
+from kernelwright.toolexec.judge import attention, standstill
 
 
 def holders(path: object) -> int:
@@ -45,6 +46,26 @@ def test_the_system_takes_the_request():
     with attention.attentive(1):
         assert holders(attention.WAKE_UP) == 1
     assert holders(attention.WAKE_UP) == 0
+
+
+def test_cores_for_measuring_are_asked_for_before_the_thread_leaves_them(monkeypatch):
+    """Inside, the thread's own cores are the judge's: the last of those would be measured on."""
+    at = {1, 2, 3, 5}
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(at))
+    monkeypatch.setattr(os, "sched_setaffinity", lambda pid, cores: (at.clear(), at.update(cores)))
+    monkeypatch.setattr(attention, "_ahead", lambda: False)
+    assert measuring_cores(1) == (5,)
+    with attention.attentive(1):
+        assert at == {1, 2, 3} and measuring_cores(1) == (3,)
+    assert at == {1, 2, 3, 5}
+
+
+def test_a_process_of_ours_that_is_elsewhere_is_no_baseline(monkeypatch):
+    monkeypatch.setattr(os, "sched_setaffinity", lambda pid, cores: None)  # as where it is not permitted
+    everywhere = os.sched_getaffinity(0)
+    standstill.pin_surely(os.getpid(), everywhere)
+    with pytest.raises(JudgeError, match="a baseline may run on cores"):
+        standstill.pin_surely(os.getpid(), {max(everywhere) + 1})
 
 
 def test_the_thread_is_put_back_where_it_was():

@@ -216,6 +216,13 @@ def test_suspicious_single_calls_are_taken_again(slow, carried):
     assert len(measured.singles["mine"]) == len(measured.singles["eager"]) == 5
 
 
+def test_a_slow_baseline_that_decides_takes_part_in_every_round():
+    """Beside a much faster candidate it would be in every third round, in too few of a short run to be told at all."""
+    plan = RoundPlan(StopRule(min_rounds=6, max_rounds=6), 1000.0, 1)
+    measured, *_ = measure(1000.0, {"start-O3": 5000.0, "eager": 9000.0, "slow": 9000.0}, plan)
+    assert len(measured.logs("mine", "start-O3")) == 6 > len(measured.logs("mine", "slow"))
+
+
 def test_single_calls_must_be_right_too():
     """Work carried over is found by them alone; a kernel that tells them by something would leave theirs out."""
     plan = RoundPlan(StopRule(min_rounds=3, max_rounds=3), 1000.0, 1, singles=5)
