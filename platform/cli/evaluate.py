@@ -40,7 +40,7 @@ def evaluate(
     threads: Annotated[int | None, typer.Option(help="Threads a kernel may use.")] = None,
     device: Annotated[
         str | None,
-        typer.Option(help="cpu; emulated proves CUDA right on the CPU; none compiles and tells of its code."),
+        typer.Option(help="cpu; cuda:0; emulated proves CUDA right on the CPU; none compiles and tells of its code."),
     ] = None,
     arch: Annotated[str, typer.Option("--arch", help="GPU architecture to compile for, e.g. sm_90a.")] = "",
     diff: Annotated[str, typer.Option("--diff", help="With --against and --device none: also show ptx or sass.")] = "",

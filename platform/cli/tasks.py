@@ -76,9 +76,9 @@ def check(
 
 @app.command()
 def add(
-    path: Annotated[Path, typer.Argument(help="A KernelBench-form reference, or with --from-cpp a C++ file.")],
+    path: Annotated[Path, typer.Argument(help="A KernelBench-form reference, or with --from-cpp a C++ or CUDA file.")],
     name: Annotated[str, typer.Option(help="Name of the new task (default: the file's).")] = "",
-    from_cpp: Annotated[bool, typer.Option("--from-cpp", help="Draft reference and shim for a C++ kernel.")] = False,
+    from_cpp: Annotated[bool, typer.Option("--from-cpp", help="Draft a reference and shim for C++ or CUDA.")] = False,
     json_: JsonOption = False,
     workspace: WorkspaceOption = None,
 ) -> None:

@@ -1,4 +1,4 @@
-"""prompts/optimizations/<id>/: what an optimization kept, and its way into the lineage of the role.
+"""optimizations/<id>/: what an optimization kept, and its way into the lineage of the role.
 
 One folder an optimization: plan, journal, the runs of its trials. The same command goes on with a killed one.
 """

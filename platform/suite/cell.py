@@ -44,7 +44,7 @@ def die_with_parent() -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_PDEATHSIG, signal.SIGKILL)
         parent, suite = os.getppid(), os.environ.get(SUITE_PID, "")
-        if parent == 1 or (suite and parent != int(suite)):  # it was killed before we asked
+        if parent != int(suite) if suite else parent == 1:  # it was killed before we asked
             os.kill(os.getpid(), signal.SIGKILL)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kernelwright.errors import MissingTool, UnknownName
+from kernelwright.errors import MissingTool
 from kernelwright.protocols import Device
 from kernelwright.records import SuitePlan
 
@@ -23,20 +23,14 @@ def require_devices(plan: SuitePlan, device: Callable[[str], Device]) -> None:
 
     Raises:
         MissingTool: a device is not at hand; for GPUs it says what can be had without one.
-        UnknownName: no such kind of device.
+        UnknownName: no such device.
     """
     if any(arm.get("executor") == "ray" for arm in plan.arms.values()):
         return
     for name in plan.devices:
-        try:
-            found = device(name).availability()
-            detail = "" if found.ok else found.detail
-        except UnknownName:
-            if name.partition(":")[0] != GPU:
-                raise
-            detail = "this version judges on cpu, emulated and none only"
-        if detail:
-            raise _absent(plan.name, name, detail)
+        found = device(name).availability()
+        if not found.ok:
+            raise _absent(plan.name, name, found.detail)
 
 
 def _absent(suite: str, name: str, detail: str) -> MissingTool:
