@@ -8,9 +8,10 @@ import pytest
 from fakes.kernels import RIGHT, RIGHT_CPP, RIGHT_MODULE, TUNED_CPP, cpp, module
 from toolexec.conftest import needs_compiler
 
-from kernelwright.errors import UnknownName
+from kernelwright.errors import JudgeError, UnknownName
 from kernelwright.records import Depth, Level, Status, Tunable
 from kernelwright.toolexec.devices.cpu import measuring_cores
+from kernelwright.toolexec.judge.baselines import BaselineSet, NotMeasured
 from kernelwright.toolexec.judge.rounds import Rounds
 
 pytestmark = needs_compiler
@@ -31,6 +32,31 @@ def test_all_are_timed_on_the_cores_for_measuring(session, monkeypatch):
     assert session.evaluate(RIGHT_CPP, depth=Depth.FULL).passed
     assert seen and all(len(timed) > 1 for timed in seen)
     assert all(cores == wanted for timed in seen for cores in timed.values()), seen
+
+
+def test_a_baseline_that_is_gone_is_said_and_the_best_is_never_left_out(session, monkeypatch):
+    best, others = session.best_baseline, [b.name for b in session.baselines if not b.not_measured]
+    gone = next(n for n in others if n != best)
+    real = BaselineSet._build
+
+    def build(self, name, only=()):
+        if name in missing:
+            raise NotMeasured("took more than 90 s", lasting=False)
+        return real(self, name, only)
+
+    monkeypatch.setattr(BaselineSet, "_build", build)
+    missing = {gone}
+    session._baselines.stop(gone)
+    verdict = session.evaluate(RIGHT_CPP, depth=Depth.SCREEN, against=(best, gone))
+    assert verdict.passed and verdict.best_baseline == best
+    assert any(f"{gone} did not come up this time" in note for note in verdict.static_notes)
+    missing = {best}
+    session._baselines.stop(best)
+    with pytest.raises(JudgeError, match=f"the best baseline, {best}, does not come up any more"):
+        session.evaluate(RIGHT_CPP, depth=Depth.SCREEN)
+    missing = set()
+    assert session.best_baseline == best and all(b.latency_us for b in session.baselines if b.name in (best, gone))
+    assert session.evaluate(RIGHT_CPP, depth=Depth.SCREEN).speedup is not None
 
 
 def test_a_right_kernel_passes_with_numbers(session):

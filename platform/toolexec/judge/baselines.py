@@ -71,8 +71,21 @@ class Built:
     workers: list[Worker] = field(default_factory=list)
 
 
+LASTING = ("runtime", "compile", "shape", "dtype")
+"""Kinds of failure that are the module's or the kernel's; a process that ended, or took too long, is the day's."""
+
+
 class NotMeasured(Exception):
-    """Why a baseline cannot be measured here, in words for the table."""
+    """Why a baseline cannot be measured here, in words for the table.
+
+    Args:
+        why: one line.
+        lasting: will it be so tomorrow?
+    """
+
+    def __init__(self, why: str, *, lasting: bool = True) -> None:
+        super().__init__(why)
+        self.lasting = lasting
 
 
 class BaselineSet:
@@ -109,6 +122,7 @@ class BaselineSet:
         self._cache_dir = cache_dir
         self._up: dict[str, Built] = {}
         self._ahead: dict[str, Worker] = {}
+        self._all_lasting = True
 
     def wanted(self) -> list[str]:
         """Names of the rows of the table."""
@@ -156,13 +170,16 @@ class BaselineSet:
                         self._up[name] = futures[name].result()
                         progress("baseline", {"name": name, "state": "built", "build_s": self._up[name].build_s})
                     except NotMeasured as reason:
+                        self._all_lasting &= reason.lasting
                         self.give_up(name, str(reason))
                         progress("baseline", {"name": name, "state": "not measured", "why": str(reason)})
         return [n for n in names if n in self._up]
 
     def give_up(self, name: str, why: str) -> None:
-        """Note that a baseline is not measured, and end its process."""
-        self.records[name] = Baseline(name=name, description=DESCRIPTIONS[name], not_measured=why)  # type: ignore[arg-type]
+        """Note that a baseline is not measured, and end its process. One that was measured before keeps its times."""
+        if name not in self.records or not self.records[name].latency_us:
+            told = DESCRIPTIONS[name]
+            self.records[name] = Baseline(name=name, description=told, not_measured=why)  # type: ignore[arg-type]
         self.stop(name)
         ahead = self._ahead.pop(name, None)
         if ahead is not None:
@@ -220,8 +237,8 @@ class BaselineSet:
         return True
 
     def store(self, key: str) -> None:
-        """Keep the records for later sessions, unless one only took too long: that may be the day's load."""
-        if any("took more than" in r.not_measured for r in self.records.values()):
+        """Keep the records for later sessions, unless one is missing for a reason that may be the day's."""
+        if not self._all_lasting:
             return
         told = {"format": "kernelwright/baselines/1", "baselines": [r.to_json() for r in self.records.values()]}
         write_atomically(self._cache_dir / "baselines" / f"{key}.json", json.dumps(told))
@@ -250,8 +267,8 @@ class BaselineSet:
         except (WorkerFailure, BaselineFailed) as error:
             failure = error.failure if isinstance(error, BaselineFailed) else error
             if failure.kind == "timeout":
-                raise NotMeasured(f"took more than {COMPILE_LIMIT_S:.0f} s") from error
-            raise NotMeasured(failure.message[:300]) from error
+                raise NotMeasured(f"took more than {COMPILE_LIMIT_S:.0f} s", lasting=False) from error
+            raise NotMeasured(failure.message[:300], lasting=failure.kind in LASTING) from error
         built.build_s = time.monotonic() - start
         return built
 

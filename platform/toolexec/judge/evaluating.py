@@ -23,7 +23,7 @@ from kernelwright.toolexec.guards import ALL, Guards
 from kernelwright.toolexec.judge import verdict
 from kernelwright.toolexec.judge.apart import prove_apart
 from kernelwright.toolexec.judge.attention import awake
-from kernelwright.toolexec.judge.baselines import TORCH_BASELINES, BaselineSet
+from kernelwright.toolexec.judge.baselines import TORCH_BASELINES, BaselineSet, NotMeasured
 from kernelwright.toolexec.judge.contestant import BaselineFailed, Contestant
 from kernelwright.toolexec.judge.depths import DEPTHS
 from kernelwright.toolexec.judge.fresh_pairs import measure_again
@@ -87,6 +87,8 @@ class Evaluating:
         self.outcomes: list[Outcome] = []
         self.begun: dict[str, Outcome] = {}
         """Workload -> what was proved while the baselines came up."""
+        self.absent: dict[str, str] = {}
+        """Baseline that was measured before -> why it is not there now."""
 
     def run(self, against: Sequence[str], other: Candidate | None = None) -> Evaluation:
         """Build, judge at every workload, draw up the verdict."""
@@ -274,14 +276,24 @@ class Evaluating:
     def _baselines(self, workload: str, against: Sequence[str]) -> list[Contestant]:
         baselines = self.place.baselines
         order = sorted(against, key=lambda n: n != self.place.best_baseline)
-        order = baselines.build_all(order, self.place.benches[workload].progress)
-        return [baselines.contestant(name, workload) for name in order]
+        baselines.build_all(order, self.place.benches[workload].progress)
+        found = []
+        for name in order:
+            try:
+                found.append(baselines.contestant(name, workload))  # brought up once more where it is not
+            except NotMeasured as reason:
+                if name == self.place.best_baseline:
+                    message = f"the best baseline, {name}, does not come up any more: {reason}"
+                    raise JudgeError(message, hint="without it a speed-up would be over a weaker one") from reason
+                self.absent[name] = str(reason)
+        return found
 
     def _passed(self) -> Evaluation:
         floors = {w.name: self.place.floors.floor_us(w.name) for w in self.place.task.workloads}
         drawn = verdict.draw_up(self.place.task, self.candidate.id, self.outcomes, floors, self.place.best_baseline)
         dtypes = [t.dtype for t in next(iter(self.place.benches.values())).described.outputs]
         stated = stated_precision(self.candidate, dtypes, max(o.tally.error_rms for o in self.outcomes))
+        absent = sorted(self.absent.items())
         prepared = [o.prepare_us for o in self.outcomes if o.prepare_us is not None]
         return self._evaluation(
             Status.PASSED,
@@ -291,7 +303,12 @@ class Evaluating:
             best_baseline=drawn.best_baseline,
             regressed=drawn.regressed,
             prepare_us=max(prepared) if prepared else None,
-            notes=(stated, *drawn.notes, *(note for o in self.outcomes for note in o.notes)),
+            notes=(
+                stated,
+                *drawn.notes,
+                *(note for o in self.outcomes for note in o.notes),
+                *(f"{name} did not come up this time and is not compared with: {why}" for name, why in absent),
+            ),
             raw=verdict.raw_samples(self.outcomes),
         )
 
