@@ -19,7 +19,7 @@ import numpy as np
 from kernelwright.toolexec.languages.cubin import CubinError, read_cubin_file
 from kernelwright.toolexec.languages.gpu_language import check_arguments, kernel_named
 from kernelwright.toolexec.languages.launch import BoundLaunch, LaunchError
-from kernelwright.toolexec.workers.device_runtime import REAL, DeviceFault
+from kernelwright.toolexec.workers.device_runtime import LEAST_FLUSH, REAL, DeviceFault
 from kernelwright.toolexec.workers.kernel import Array
 
 HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE = 1, 2, 3
@@ -28,8 +28,6 @@ PERSISTING_LIMIT = 6
 """cudaLimitPersistingL2CacheSize."""
 PLAIN_SHARED = 48 << 10
 """Dynamic shared memory above this must be asked for."""
-LEAST_FLUSH = 512 << 20
-"""More than any L2, and some 100 us of the device's time: the host has queued a call's launches before it has ended."""
 MAX_DYNAMIC_SHARED, NON_PORTABLE_CLUSTER = 8, 14
 """CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES and _NON_PORTABLE_CLUSTER_SIZE_ALLOWED, of cuda.h."""
 CLUSTER_DIMENSION = 4

@@ -13,14 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from kernelwright.toolexec.languages.launch import (
-    Argument,
-    Borders,
-    BoundPlan,
-    LaunchError,
-    Refused,
-    parse_plan,
-)
+from kernelwright.toolexec.languages.launch import Argument
 from kernelwright.toolexec.workers.arena import nbytes
 from kernelwright.toolexec.workers.device_host import OnDevice
 from kernelwright.toolexec.workers.device_runtime import NUMBERS, DeviceRuntime
@@ -34,6 +27,7 @@ from kernelwright.toolexec.workers.kernel import (
     TensorSpec,
     empty_aligned,
 )
+from kernelwright.toolexec.workers.launches import bound_plan
 
 INPUT_OUTSIDE = "the kernel wrote beyond input {}: before its first or after its last element"
 WEIGHT_OUTSIDE = "the kernel wrote beyond parameter {}: before its first or after its last element"
@@ -169,24 +163,3 @@ class DeviceKernel(OnDevice):
             return np.uint64(self._outputs[slot][int(argument.value)].address)
         made: np.generic[Any] = NUMBERS[argument.kind](argument.value)
         return made
-
-
-def bound_plan(spec: LoadSpec, source: str, tunables: dict[str, Any]) -> BoundPlan:
-    """The launches that are data, at the shapes of a LoadSpec.
-
-    Raises:
-        KernelError: the source refuses these shapes, or cannot be launched.
-    """
-    borders = Borders(
-        tuple(t.shape for t in spec.inputs),
-        tuple(t.shape for t in spec.parameters),
-        tuple(t.shape for t in spec.outputs),
-        spec.scalars,
-    )
-    try:
-        bound = parse_plan(source).bind(borders, tunables)
-    except Refused as refused:
-        raise KernelError(f"the kernel refused this shape: {refused}") from refused
-    except LaunchError as error:
-        raise KernelError(str(error)) from error
-    return BoundPlan(tuple(launch for launch in bound.launches if launch.args is not None), bound.scratch_bytes)

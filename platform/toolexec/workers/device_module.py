@@ -22,11 +22,14 @@ from kernelwright.toolexec.workers.module_kernel import (
     fill_call,
     import_file,
     infer_only,
+    optimized,
     to_array,
     to_tensor,
 )
 
 GRAPH = "cuda-graph"
+TUNING = "max-autotune-no-cudagraphs"
+"""Its own graphs would overwrite the results of a call in the next one; the row of that name captures one a slot."""
 WARM_UPS = 3
 """Runs before a capture, as torch.cuda.graph wants them."""
 
@@ -64,7 +67,7 @@ class DeviceModule(OnDevice):
         }
         self._module.load_state_dict(state, strict=True)
         self._module.to(self._device)
-        self._forward = optimized(self._module, self._mode)
+        self._forward = optimized(self._module, self._mode, tuning=TUNING)
 
     def bind(self, slot: int, inputs: Sequence[Array]) -> None:
         """Device tensors of one slot; forward's arguments."""
@@ -110,26 +113,6 @@ class DeviceModule(OnDevice):
     def output_dtypes(self, slot: int) -> list[str]:
         """dtypes of what forward returned."""
         return self._dtypes.get(slot, [])
-
-
-def optimized(module: torch.nn.Module, mode: str) -> Callable[..., Any]:
-    """The module in a baseline's form; the graph is captured from the max-autotuned one.
-
-    Not ``mode="max-autotune"`` itself: its own graphs overwrite the results of a call in the next one.
-    """
-    if mode == "eager":
-        plain: Callable[..., Any] = module
-        return plain
-    import torch._inductor.config as inductor
-
-    inductor.compile_threads = 1
-    torch._dynamo.config.cache_size_limit = 64
-    if mode == "compile":
-        compiled: Callable[..., Any] = torch.compile(module)
-        return compiled
-    inductor.freezing = True
-    tuned: Callable[..., Any] = torch.compile(module, mode="max-autotune-no-cudagraphs")
-    return tuned
 
 
 def captured(forward: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Any, Any]:

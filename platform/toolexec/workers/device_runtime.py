@@ -19,6 +19,8 @@ from kernelwright.toolexec.workers.kernel import Array, KernelError
 
 REAL = "cuda"
 """``kind`` of a runtime whose times are a GPU's. Any other gives no level ``measured``."""
+LEAST_FLUSH = 512 << 20
+"""More than any L2, and some 100 us of the device's time: the host has queued a call's launches before it has ended."""
 NUMBERS: dict[str, Any] = {"int": np.int32, "int64": np.int64, "float": np.float32, "double": np.float64}
 """Kind of a launch's argument -> numpy type of its bytes; buffers are uint64 addresses."""
 

@@ -11,17 +11,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from kernelwright.toolexec.languages.launch import (
-    Argument,
-    Borders,
-    BoundLaunch,
-    BoundPlan,
-    LaunchError,
-    Refused,
-    parse_plan,
-)
+from kernelwright.toolexec.languages.launch import Argument, BoundLaunch
 from kernelwright.toolexec.workers.c_kernel import CKernel
 from kernelwright.toolexec.workers.kernel import Array, Kernel, KernelError, LoadSpec, empty_aligned
+from kernelwright.toolexec.workers.launches import bound_plan
 
 NUMBERS = {"int": ctypes.c_int, "int64": ctypes.c_int64, "float": ctypes.c_float, "double": ctypes.c_double}
 
@@ -41,8 +34,8 @@ class EmulatedKernel(CKernel):
         self._failure.restype = ctypes.c_char_p
         self._begin.argtypes = [ctypes.c_void_p] * 3
         self._scratch.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]
-        told = ctypes.string_at(ctypes.addressof(first)).decode()
-        self._plan = self._bound(json.loads(told)) if told else None
+        told = json.loads(ctypes.string_at(ctypes.addressof(first)).decode() or "{}")
+        self._plan = bound_plan(spec, str(told["source"]), told["tunables"]) if told else None
         self._buffers: dict[str, Array] = {}
         self._in_pointers: dict[int, list[int]] = {}
         for name, size in self._plan.scratch_bytes.items() if self._plan else ():
@@ -98,22 +91,6 @@ class EmulatedKernel(CKernel):
 
     def _report(self) -> str:
         return (self._failure() or b"").decode("utf-8", "replace")
-
-    def _bound(self, told: dict[str, Any]) -> BoundPlan:
-        spec = self.spec
-        borders = Borders(
-            tuple(t.shape for t in spec.inputs),
-            tuple(t.shape for t in spec.parameters),
-            tuple(t.shape for t in spec.outputs),
-            spec.scalars,
-        )
-        try:
-            bound = parse_plan(str(told["source"])).bind(borders, told["tunables"])
-        except Refused as refused:
-            raise KernelError(f"the kernel refused this shape: {refused}") from refused
-        except LaunchError as error:
-            raise KernelError(str(error)) from error
-        return BoundPlan(tuple(launch for launch in bound.launches if launch.args is not None), bound.scratch_bytes)
 
 
 def load(spec: LoadSpec) -> Kernel:

@@ -200,8 +200,14 @@ class ModuleKernel(Kernel):
                 raise KernelError(f"output {i} is the memory of an input; return a tensor of its own", kind="cheated")
 
 
-def optimized(module: torch.nn.Module, mode: str) -> Callable[..., Any]:
-    """A baseline's form of the reference module: eager, compile, compile-max or onednn."""
+def optimized(module: torch.nn.Module, mode: str, *, tuning: str = "max-autotune") -> Callable[..., Any]:
+    """A baseline's form of the reference module: eager, compile, onednn, or else tuned and frozen.
+
+    Args:
+        module: with its weights.
+        mode: the baseline's name.
+        tuning: torch.compile's mode where it is tuned.
+    """
     if mode == "eager":
         plain: Callable[..., Any] = module
         return plain
@@ -215,7 +221,7 @@ def optimized(module: torch.nn.Module, mode: str) -> Callable[..., Any]:
         compiled: Callable[..., Any] = torch.compile(module)
         return compiled
     inductor.freezing = True
-    tuned: Callable[..., Any] = torch.compile(module, mode="max-autotune")
+    tuned: Callable[..., Any] = torch.compile(module, mode=tuning)
     return tuned
 
 

@@ -8,9 +8,7 @@ from typing import Any
 
 import torch
 
-from kernelwright.toolexec.workers.device_runtime import REAL, DeviceFault
-
-LEAST_FLUSH = 512 << 20
+from kernelwright.toolexec.workers.device_runtime import LEAST_FLUSH, REAL, DeviceFault
 
 
 class TorchRuntime:
