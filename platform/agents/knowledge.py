@@ -90,6 +90,7 @@ def machine_words(environment: Environment, ceilings: Ceilings) -> str:
         "C++ compiler": environment.compiler,
         "BLAS behind torch": environment.blas,
         "Roof, float32 GFLOP/s": f"{ceilings.gflops:.0f}" if ceilings.gflops else "",
+        "Roofs of other types, GFLOP/s": ", ".join(f"{dtype} {rate:.0f}" for dtype, rate in ceilings.rates.items()),
         "Roof, GB/s by size of what is touched": bandwidths,
     }
     if not environment.gpu:

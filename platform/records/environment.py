@@ -55,3 +55,5 @@ class Ceilings(Record):
     """Working set in bytes -> bandwidth of reading and writing, GB/s; {} means not measured."""
     gflops: float = 0.0
     """float32 multiply-add rate, GFLOP/s; 0 means not measured."""
+    rates: dict[str, float] = Field(default_factory=dict)
+    """Rates of other types, dtype -> GFLOP/s: ``bfloat16``, ``int8`` (8-bit factors, 32-bit sums)."""

@@ -14,7 +14,8 @@ from kernelwright.records.status import Depth, Level, Status
 
 
 class Interval(Record):
-    """A median with its 95 % bootstrap interval; over several sessions, with that for what a further one finds."""
+    """A median with its 95 % bootstrap interval; over fresh processes, the mean of their medians with Student's; over
+    several sessions, with that for what a further one finds."""
 
     median: float
     low: float

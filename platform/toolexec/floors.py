@@ -1,4 +1,4 @@
-"""The machine's limits: bandwidth by working-set size, float32 rate, and the floor they put under a task.
+"""The machine's limits: bandwidth by working-set size, rates by dtype, and the floor they put under a task.
 
 Owns the ceilings' cache. floor = max(compulsory bytes / bandwidth of the cache level the working set fits, FLOPs /
 rate). The byte floor is hard (faster is not believed); the FLOP floor is soft, since algebra may remove FLOPs.
@@ -9,18 +9,21 @@ from __future__ import annotations
 import json
 import logging
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from kernelwright.errors import JudgeError
-from kernelwright.records import Environment, TaskFacts, WorkloadFacts
+from kernelwright.records import Environment, TaskFacts, WorkloadFacts, content_hash
 from kernelwright.toolexec.cache import write_atomically
+from kernelwright.toolexec.devices.cpu import measuring_cores
 from kernelwright.toolexec.judge.pool import WorkerPool
+from kernelwright.toolexec.judge.standstill import pin_surely
 from kernelwright.toolexec.judge.worker import WorkerFailure
 from kernelwright.toolexec.languages.compiling import cxx_compiler, openmp_flags, run_compiler
 
 log = logging.getLogger(__name__)
 
-FORMAT = "kernelwright/ceilings/1"
+FORMAT = "kernelwright/ceilings/2"
 SOURCE = Path(__file__).parent / "workers" / "ceilings.cpp"
 FLAGS = ("-O3", "-march=native", "-ffast-math", "-std=c++17", "-shared", "-fPIC")
 SIZES = tuple(1 << n for n in range(14, 29, 2))
@@ -33,19 +36,23 @@ class Floors:
     """Ceilings of this machine, and floors of a task under them.
 
     Args:
-        cache_dir: where ceilings are kept, by machine and threads.
+        cache_dir: where ceilings are kept, by machine, threads and what measured them.
         environment: the machine.
         pool: where the measuring worker comes from.
     """
 
     def __init__(self, cache_dir: Path, environment: Environment, pool: WorkerPool) -> None:
-        self._path = cache_dir / "ceilings" / f"{environment.machine_id}.json"
+        made_by = content_hash([SOURCE.read_text(encoding="utf-8"), FLAGS, SIZES], length=8)
+        self._path = cache_dir / "ceilings" / f"{environment.machine_id}-{made_by}.json"
         self._threads = environment.threads
         self._pool = pool
         self._facts: dict[str, WorkloadFacts] = {}
         self.gbps: dict[int, float] = {}
         """Working set in bytes -> bandwidth, never rising with size."""
         self.gflops = 0.0
+        """float32 rate."""
+        self.rates: dict[str, float] = {}
+        """Of other types."""
         self._again = 0
 
     def load(self, facts: TaskFacts) -> None:
@@ -74,12 +81,13 @@ class Floors:
         return facts.compulsory_bytes / rate / 1e3
 
     def flop_floor_us(self, workload: str) -> float | None:
-        """Time for the FLOPs at the float32 rate; None when unknown, or when the task is no float32 task."""
+        """Time for the FLOPs at the rate of its inputs' type; None when that is unknown, or they have several."""
         facts = self._facts[workload]
-        floats = {a.dtype for a in facts.of_kind("input") if a.dtype.startswith(("float", "bfloat"))}
-        if not self.gflops or not facts.flops or floats != {"float32"}:
-            return None
-        return facts.flops / self.gflops / 1e3
+        inputs = {a.dtype for a in facts.of_kind("input")}
+        types = {t for t in inputs if t.startswith(("float", "bfloat"))} or inputs & {"int8", "uint8"}
+        rates = {**self.rates, "uint8": self.rates.get("int8", 0.0), "float32": self.gflops}
+        rate = rates.get(next(iter(types)), 0.0) if len(types) == 1 else 0.0
+        return facts.flops / rate / 1e3 if rate and facts.flops else None
 
     def floor_us(self, workload: str) -> float | None:
         """The higher of both floors; None when neither is known."""
@@ -89,6 +97,9 @@ class Floors:
     def _measure(self) -> None:
         worker = self._pool.start_trusted("ceilings")
         try:
+            pin_surely(worker.pid, measuring_cores(self._threads))
+            worker.wait_ready()
+            pin_surely(worker.pid, measuring_cores(self._threads))
             with tempfile.TemporaryDirectory(dir=self._pool.root) as folder:
                 built = build(Path(folder))
                 library = str(worker.bring(built)) if built is not None else ""
@@ -98,10 +109,11 @@ class Floors:
             return
         finally:
             self._pool.release(worker)
-        self._merge({int(k): float(v) for k, v in told["gbps"].items()}, float(told["gflops"]))
+        rates = {str(k): float(v) for k, v in told["rates"].items()}
+        self._merge({int(k): float(v) for k, v in told["gbps"].items()}, rates.pop("float32"), rates)
         self._write()
 
-    def _merge(self, gbps: dict[int, float], gflops: float) -> None:
+    def _merge(self, gbps: Mapping[int, float], gflops: float, rates: Mapping[str, float]) -> None:
         top = 0.0
         merged: dict[int, float] = {}
         for size in sorted(gbps, reverse=True):
@@ -109,6 +121,7 @@ class Floors:
             merged[size] = round(top, 2)
         self.gbps = dict(sorted(merged.items()))
         self.gflops = round(max(self.gflops, gflops), 2)
+        self.rates = {dtype: round(max(rate, self.rates.get(dtype, 0.0)), 2) for dtype, rate in rates.items()}
 
     def _read(self) -> bool:
         try:
@@ -117,12 +130,13 @@ class Floors:
                 return False
             self.gbps = {int(k): float(v) for k, v in told["gbps"].items()}
             self.gflops = float(told["gflops"])
+            self.rates = {str(k): float(v) for k, v in told["rates"].items()}
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return False
         return bool(self.gbps)
 
     def _write(self) -> None:
-        told = {"format": FORMAT, "gbps": self.gbps, "gflops": self.gflops}
+        told = {"format": FORMAT, "gbps": self.gbps, "gflops": self.gflops, "rates": self.rates}
         write_atomically(self._path, json.dumps(told))
 
 

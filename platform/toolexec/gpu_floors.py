@@ -45,5 +45,5 @@ class GpuFloors(Floors):
         finally:
             self._pool.release(worker)
         if found.get("gbps"):
-            self._merge({int(k): float(v) for k, v in found["gbps"].items()}, float(found["gflops"]))
+            self._merge({int(k): float(v) for k, v in found["gbps"].items()}, float(found["gflops"]), {})
             self._write()

@@ -181,7 +181,7 @@ class Session:
     @property
     def ceilings(self) -> Ceilings:
         """What the machine was measured to be able to do."""
-        return Ceilings(gbps=dict(self._floors.gbps), gflops=self._floors.gflops)
+        return Ceilings(gbps=dict(self._floors.gbps), gflops=self._floors.gflops, rates=dict(self._floors.rates))
 
     def evaluate(
         self, candidate: Candidate, *, depth: Depth, against: Sequence[str] = (), deadline_s: float | None = None

@@ -46,6 +46,27 @@ def interval(values: Sequence[float]) -> Interval:
     return Interval(median=median, low=min(float(low), median), high=max(float(high), median), samples=array.size)
 
 
+def over_fresh_processes(samples: Sequence[Sequence[float]]) -> Interval:
+    """The time of a call over processes that were each started afresh; of a single one, its :func:`interval`.
+
+    Args:
+        samples: process -> its samples, microseconds. More samples of one process tell nothing of the next one, so each
+            gives one value, its median. Stated are their geometric mean and Student's interval over them.
+    """
+    if len(samples) < 2:
+        return interval(samples[0])
+    logs = [math.log(float(np.median(np.asarray(one)))) for one in samples]
+    seen = spread(logs)
+    assert seen is not None
+    centre, half = float(np.mean(logs)), seen.half_width(len(logs))
+    return Interval(
+        median=math.exp(centre),
+        low=math.exp(centre - half),
+        high=math.exp(centre + half),
+        samples=sum(len(one) for one in samples),
+    )
+
+
 def log_ratios(candidate: Sequence[float | None], baseline: Sequence[float | None]) -> list[float]:
     """log(baseline / candidate) of the rounds in which both took part."""
     return [math.log(b / c) for c, b in zip(candidate, baseline, strict=True) if c is not None and b is not None]

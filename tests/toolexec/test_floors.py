@@ -3,6 +3,7 @@
 import pytest
 
 from kernelwright.records import ArgumentFacts, Environment, TaskFacts, WorkloadFacts
+from kernelwright.toolexec.devices.cpu import cpu_info
 from kernelwright.toolexec.floors import SIZES, Floors
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.profiler import rule
@@ -35,9 +36,12 @@ def test_ceilings_are_measured_and_kept(pool, tmp_path, monkeypatch, compiler):
     assert rates == sorted(rates, reverse=True)
     assert 0.1 < rates[-1] <= rates[0] < 1e5
     assert 0.1 < floors.gflops < 1e5
+    if compiler and {"avx2", "avx512_vnni"} & set(cpu_info().get("flags", "").split()):
+        assert floors.gflops < floors.rates["int8"] < 1e6
+    assert ("bfloat16" in floors.rates) == (compiler and "avx512_bf16" in cpu_info().get("flags", "").split())
     again = Floors(tmp_path, Environment(cpu="test"), pool)
     again.load(facts(1 << 20, 10))
-    assert again.gbps == floors.gbps
+    assert (again.gbps, again.gflops, again.rates) == (floors.gbps, floors.gflops, floors.rates)
     other_machine = Floors(tmp_path, Environment(cpu="other"), pool)
     assert not other_machine._read()
 
@@ -58,6 +62,20 @@ def test_the_floor_is_the_higher_of_both(known):
     assert known.byte_floor_us("w") == pytest.approx(200.0)
     assert known.flop_floor_us("w") == pytest.approx(1000.0)
     assert known.floor_us("w") == pytest.approx(1000.0)
+
+
+@pytest.mark.parametrize(("dtype", "floor_us"), [("bfloat16", 100.0), ("int8", 50.0), ("uint8", 50.0), ("int64", None)])
+def test_the_rate_is_that_of_the_inputs_type(known, dtype, floor_us):
+    known.rates = {"bfloat16": 500.0, "int8": 1000.0}
+    known._facts = {w.workload: w for w in facts(1000, 50_000_000, dtype).workloads}
+    assert known.flop_floor_us("w") == (None if floor_us is None else pytest.approx(floor_us))
+
+
+def test_what_measures_is_part_of_what_is_kept(pool, tmp_path, monkeypatch, known):
+    known._write()
+    assert Floors(tmp_path, Environment(cpu="test"), pool)._read()
+    monkeypatch.setattr("kernelwright.toolexec.floors.FLAGS", ("-O2",))
+    assert not Floors(tmp_path, Environment(cpu="test"), pool)._read()
 
 
 def test_what_is_not_known_puts_no_floor(known):

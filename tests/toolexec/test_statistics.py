@@ -14,6 +14,7 @@ from kernelwright.toolexec.statistics import (
     combined,
     interval,
     log_ratios,
+    over_fresh_processes,
     over_processes,
     ratio,
     spread,
@@ -114,6 +115,14 @@ def test_workloads_are_weighted_and_processes_counted():
     assert found.value == pytest.approx(2.0**0.75, rel=0.01)
     assert (found.processes, found.pairs, seen.processes) == (5, 150, 5)
     assert found.low < found.value < found.high
+
+
+def test_a_time_over_processes_covers_their_luck_and_not_their_samples():
+    processes = [[10.0, 10.1, 10.0] * 20, [12.0, 12.1, 12.0] * 20, [11.0, 11.1, 11.0] * 20]
+    found = over_fresh_processes(processes)
+    assert found.median == pytest.approx((10 * 11 * 12) ** (1 / 3)) and found.samples == 180
+    assert found.low < 9.0 and found.high > 12.5  # t of two degrees of freedom is 4.3
+    assert over_fresh_processes(processes[:1]) == interval(processes[0])
 
 
 def test_the_spread_of_one_value_is_unknown():

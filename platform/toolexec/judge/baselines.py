@@ -9,10 +9,12 @@ import json
 import logging
 import os
 import platform
+import re
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from kernelwright.protocols import JudgeSettings, Progress
@@ -33,12 +35,12 @@ from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.reference import Reference
 from kernelwright.toolexec.judge.worker import Worker, WorkerFailure
 from kernelwright.toolexec.languages import language
-from kernelwright.toolexec.languages.compiling import cxx_compiler
+from kernelwright.toolexec.languages.compiling import cxx_compiler, machine_flags
 from kernelwright.toolexec.precision import Array
 
 log = logging.getLogger(__name__)
 
-VERSION = 3
+VERSION = 4
 """Of the cache's content; raise it when what is measured changes."""
 COMPILE_LIMIT_S = 90.0
 """How long torch.compile may take before its row says so."""
@@ -58,6 +60,9 @@ INDUCTOR = {"TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0"} | (
 for a small module). And believe the processor's flags: else Inductor first compiles a test program for each vector
 extension, 16 processor seconds of the 26 that a first torch.compile took."""
 TORCH_BASELINES = ("eager", "compile", "compile-max", "onednn", "cuda-graph")
+MAY_TUNE = ("compile", "compile-max", "cuda-graph")
+PRODUCTS = re.compile(r"matmul|mm\b|mv\b|@|linear|conv|einsum|bilinear|attention|LSTM|GRU|RNN", re.IGNORECASE)
+"""What of a reference torch.compile has several kernels for on a processor."""
 NEEDS_COMPILER = ("compile", "compile-max", "cuda-graph", "start-O2", "start-O3")
 
 
@@ -148,7 +153,7 @@ class BaselineSet:
     def build_all(
         self, names: Sequence[str], progress: Progress, meanwhile: Callable[[], None] = lambda: None
     ) -> list[str]:
-        """Bring several up, the slow compilers beside each other; those that are up stay.
+        """Bring several up, the slow compilers beside each other, those that tune alone; those that are up stay.
 
         Args:
             names: which.
@@ -159,21 +164,39 @@ class BaselineSet:
             Names of those that are up; the others have a record that says why not.
         """
         missing = [n for n in names if n not in self._up]
+        alone = [n for n in missing if self._tunes(n)]
         with ThreadPoolExecutor(max_workers=max(2, min(4, os.cpu_count() or 2))) as threads:
-            order = sorted(missing, key=lambda n: n not in ("compile", "compile-max"))
+            order = sorted(set(missing) - set(alone), key=lambda n: n not in ("compile", "compile-max"))
             futures: dict[str, Future[Built]] = {n: threads.submit(self._build, n) for n in order}
             try:
                 meanwhile()
             finally:  # whatever happens meanwhile, what came up is kept
-                for name in missing:
-                    try:
-                        self._up[name] = futures[name].result()
-                        progress("baseline", {"name": name, "state": "built", "build_s": self._up[name].build_s})
-                    except NotMeasured as reason:
-                        self._all_lasting &= reason.lasting
-                        self.give_up(name, str(reason))
-                        progress("baseline", {"name": name, "state": "not measured", "why": str(reason)})
+                for name in order:
+                    self._note(name, futures[name].result, progress)
+        for name in alone:
+            self._note(name, partial(self._build, name), progress)
         return [n for n in names if n in self._up]
+
+    def _note(self, name: str, built: Callable[[], Built], progress: Progress) -> None:
+        try:
+            self._up[name] = built()
+            progress("baseline", {"name": name, "state": "built", "build_s": self._up[name].build_s})
+        except NotMeasured as reason:
+            self._all_lasting &= reason.lasting
+            self.give_up(name, str(reason))
+            progress("baseline", {"name": name, "state": "not measured", "why": str(reason)})
+
+    def _tunes(self, name: str) -> bool:
+        """Will its compiler time kernels to choose between them? What else ran then would choose with it, and the choice
+        is kept. On a GPU all of the compiled ones do; on a processor, max-autotune where there are products."""
+        if name not in MAY_TUNE or self._kept_inductor.exists():
+            return False
+        return self._gpu is not None or (name == "compile-max" and bool(PRODUCTS.search(self.task.reference)))
+
+    @property
+    def _kept_inductor(self) -> Path:
+        """What torch.compile made for this task on such a processor; no task writes what another one reads."""
+        return self._cache_dir / "inductor" / content_hash([VERSION, self.task.id, machine_flags()], length=24)
 
     def give_up(self, name: str, why: str) -> None:
         """Note that a baseline is not measured, and end its process. One that was measured before keeps its times."""
@@ -290,10 +313,9 @@ class BaselineSet:
 
     def _torch_worker(self, name: str) -> Worker:
         role = "torch" if self._gpu is None else TORCH_ROLE
-        if name not in ("compile", "compile-max", "cuda-graph"):
+        if name not in MAY_TUNE:
             return self._pool.start_trusted(role)
-        kept = self._cache_dir / "inductor" / content_hash(self.task.id, length=24)  # no task writes what another reads
-        return self._pool.start_trusted(role, INDUCTOR, kept_inductor=kept)
+        return self._pool.start_trusted(role, INDUCTOR, kept_inductor=self._kept_inductor)
 
     def _possible(self, name: str) -> bool:
         return name not in NEEDS_COMPILER or cxx_compiler() is not None

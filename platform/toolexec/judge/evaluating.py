@@ -26,7 +26,7 @@ from kernelwright.toolexec.judge.attention import awake
 from kernelwright.toolexec.judge.baselines import TORCH_BASELINES, BaselineSet, NotMeasured
 from kernelwright.toolexec.judge.contestant import BaselineFailed, Contestant
 from kernelwright.toolexec.judge.depths import DEPTHS
-from kernelwright.toolexec.judge.fresh_pairs import measure_again
+from kernelwright.toolexec.judge.fresh_pairs import in_pairs, measure_again
 from kernelwright.toolexec.judge.judgement import Allowance, Bench, Outcome, hosted, judge, prove
 from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.judge.sandbox import tier
@@ -185,26 +185,29 @@ class Evaluating:
 
     def _pairs(self, best: str, workload: str, artifact: Path, rival: tuple[Candidate, Path] | None) -> list[Outcome]:
         bench, baselines = self.place.benches[workload], self.place.baselines
+        with ExitStack() as whole:
+            fresh = None if rival is not None else whole.enter_context(in_pairs(baselines, best, workload))
 
-        @contextmanager
-        def partner() -> Iterator[Contestant]:
-            with ExitStack() as stack:
-                if rival is not None:
-                    yield self._rival(bench, rival, stack)
-                    return
-                built = baselines.second_process(best, workload)
-                stack.callback(baselines.stop_built, built)
-                yield built.contestants[workload]
+            @contextmanager
+            def partner() -> Iterator[Contestant]:
+                with ExitStack() as stack:
+                    if fresh is None:
+                        assert rival is not None
+                        yield self._rival(bench, rival, stack)
+                        return
+                    built = fresh()
+                    stack.callback(baselines.stop_built, built)
+                    yield built.contestants[workload]
 
-        pairs = measure_again(
-            bench,
-            self.candidate,
-            artifact,
-            thorough=self.thorough,
-            partner=partner,
-            first=None if rival is not None else baselines.contestant(best, workload),
-            allowance=self.allowance,
-        )
+            pairs = measure_again(
+                bench,
+                self.candidate,
+                artifact,
+                thorough=self.thorough,
+                partner=partner,
+                first=None if fresh is None else baselines.contestant(best, workload),
+                allowance=self.allowance,
+            )
         for pair in pairs:
             self._check_plausible(pair)
         return pairs

@@ -6,13 +6,14 @@ Owns starting, proving and timing these pairs at one workload. What the numbers 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
 from kernelwright.records import Candidate
+from kernelwright.toolexec.judge.baselines import BaselineSet, Built, NotMeasured
 from kernelwright.toolexec.judge.contestant import CONTROL, Contestant
 from kernelwright.toolexec.judge.depths import Thoroughness
 from kernelwright.toolexec.judge.judgement import Allowance, Bench, Outcome, finish, hosted, measure, prove
@@ -24,6 +25,40 @@ BUDGET_S = 30.0
 
 Partner = Callable[[], AbstractContextManager[Contestant]]
 """Starts a fresh process of the baseline."""
+
+
+@contextmanager
+def in_pairs(baselines: BaselineSet, name: str, workload: str) -> Iterator[Callable[[], Built]]:
+    """Fresh processes of a baseline, started two at a time: each imports torch, on one core, for seconds. Both are up and
+    stand still before the first is handed out, so nothing starts while something is timed.
+
+    Args:
+        baselines: who starts them.
+        name: which baseline.
+        workload: at which workload.
+
+    Yields:
+        What gives the next one; to be ended by who got it. One that nobody asked for is ended here.
+    """
+    waiting: list[Built] = []
+
+    def fresh() -> Built:
+        if waiting:
+            return waiting.pop()
+        with ThreadPoolExecutor(1) as beside:
+            coming = beside.submit(baselines.second_process, name, workload)
+            try:
+                first = baselines.second_process(name, workload)
+            finally:
+                with suppress(NotMeasured):  # the next call says so, should it stay that way
+                    waiting.append(coming.result())
+        return first
+
+    try:
+        yield fresh
+    finally:
+        for built in waiting:
+            baselines.stop_built(built)
 
 
 def measure_again(

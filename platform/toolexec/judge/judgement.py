@@ -27,9 +27,10 @@ from kernelwright.toolexec.judge.described import Described
 from kernelwright.toolexec.judge.device_lock import DeviceLock
 from kernelwright.toolexec.judge.gpu_side import ROLE, GpuSide
 from kernelwright.toolexec.judge.hidden_shapes import HiddenShapes
+from kernelwright.toolexec.judge.measured import Measured
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.rejection import Rejection, from_worker
-from kernelwright.toolexec.judge.rounds import Measured, Rounds, run_case
+from kernelwright.toolexec.judge.rounds import Rounds, run_case
 from kernelwright.toolexec.judge.standstill import pin, pin_surely
 from kernelwright.toolexec.judge.worker import WorkerFailure
 from kernelwright.toolexec.numerics import Closeness

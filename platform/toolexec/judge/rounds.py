@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,10 +17,11 @@ from kernelwright.records import Failure, Status
 from kernelwright.toolexec.guards import Guards
 from kernelwright.toolexec.judge.cases import Case, CaseBook, Tally, check_outputs
 from kernelwright.toolexec.judge.contestant import Contestant
+from kernelwright.toolexec.judge.measured import Measured
 from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.numerics import Closeness
 from kernelwright.toolexec.precision import Array
-from kernelwright.toolexec.statistics import StopRule, bootstrap_medians, log_ratios
+from kernelwright.toolexec.statistics import StopRule
 
 MAX_SLOTS = 200
 MAX_SLOT_BYTES = 64 << 20
@@ -32,17 +33,12 @@ MAX_CHECKER_US = 50_000.0
 SLOW_FACTOR = 4.0
 """A baseline this much slower than the fastest contestant joins every SLOW_EVERY-th round only."""
 SLOW_EVERY = 3
-CHARGES = ((0.0, 0.1), (0.05, 10.0), (0.5, 100.0))
-"""Collecting that costs more than this part of a call more than the checker's is charged, when this percentile of its
-bootstrapped median is positive: a little only when it is certain, half a call however noisy it was."""
 CPU_SLACK = 1.1
 """Processor time that all cores together may show, as a part of their wall time."""
 CPU_SLACK_NS = 20_000
 """Processor time of one sample that is not counted."""
 CPU_ODD_PART = 0.1
 """Part of the samples, those with the most, whose processor time is not looked at."""
-SINGLE_SLACK_US = 100.0
-"""A call on its own may cost this much more than a looped one (waking up, cold caches) before it is suspicious."""
 SINGLE_TRIES = 4
 """Suspicious single calls are taken again, so often altogether: a busy moment passes, carried work stays."""
 POISONS = (0xFF, 0xA5, 0x7F)
@@ -60,47 +56,6 @@ class RoundPlan:
     """Timed calls whose outputs are compared with float64, chosen at random."""
     singles: int = 0
     """Samples of one call at a time, for comparison with the looped ones; 0 means none."""
-
-
-@dataclass
-class Measured:
-    """Raw results of all rounds."""
-
-    names: list[str]
-    samples: dict[str, list[float | None]]
-    """Contestant -> microseconds per call, one entry a round; None where it sat out."""
-    collect_us: dict[str, list[float]]
-    """Contestant -> time per call of collecting outputs, in the rounds where all slots were collected."""
-    singles: dict[str, list[float]] = field(default_factory=dict)
-    slots: int = 1
-    extra_threads: int = 0
-    """Threads of the candidate's process at the end, beyond those it had before the candidate was loaded."""
-
-    def logs(self, candidate: str, baseline: str) -> list[float]:
-        """log(baseline / candidate) of the rounds in which both took part."""
-        return log_ratios(self.samples[candidate], self.samples[baseline])
-
-    def times(self, name: str) -> list[float]:
-        """The samples of one contestant."""
-        return [s for s in self.samples[name] if s is not None]
-
-    def carried_us(self, name: str, checker: str) -> tuple[float, float]:
-        """How much longer single calls take than looped ones, beside what the same costs the checker; and how much of
-        that is no reason for suspicion. The quick ones of each are compared: some are slow on any busy machine."""
-        looped, usual = (float(np.median(self.times(n))) for n in (name, checker))
-        mine, theirs = (float(np.percentile(self.singles[n], 20)) for n in (name, checker))
-        return (mine - looped) - max(0.0, theirs - usual), max(SINGLE_SLACK_US, looped)
-
-    def deferred_us(self, name: str, checker: str) -> float:
-        """Work per call that shows only when outputs are collected: the median of what that costs ``name`` more, of
-        both in the same round. 0 where noise explains it."""
-        excess = np.asarray(self.collect_us[name]) - np.asarray(self.collect_us[checker])
-        if excess.size < 5:
-            return 0.0
-        middle, call = float(np.median(excess)), float(np.median(self.times(name)))
-        medians = bootstrap_medians(excess, 1000)
-        charged = any(middle > part * call and np.percentile(medians, q) > 0 for part, q in CHARGES)
-        return middle if charged else 0.0
 
 
 class Rounds:
@@ -337,16 +292,19 @@ class Rounds:
                 return
 
     def _single_calls(self, count: int, pair: Sequence[Contestant], measured: Measured) -> None:
+        """Each call whose time is taken follows another one of the same contestant: others' turns push its code and its
+        weights out of the caches, where a looped call finds them, and that is no work carried from call to call."""
         for contestant in pair:
             measured.singles[contestant.name] = []
         for _ in range(count):
-            self._stage(1)
-            outputs: dict[str, list[list[Array]]] = {}
-            for contestant in [pair[i] for i in self.rng.permutation(len(pair))]:  # whoever comes first waits longer
-                present(contestant, self._staged[:1], self.guards, int(self.rng.choice(POISONS)))
-                elapsed = contestant.go() - contestant.round_trip_ns
+            self._stage(2)
+            outputs: dict[str, list[list[Array]]] = {c.name: [] for c in pair}
+            for contestant in [pair[i] for i in self.rng.permutation(len(pair))]:
+                for inputs in self._staged[:2]:
+                    present(contestant, [inputs], self.guards, int(self.rng.choice(POISONS)))
+                    elapsed = contestant.go() - contestant.round_trip_ns
+                    outputs[contestant.name].append([np.array(a) for a in contestant.collect([0], copy=False)[0]])
                 measured.singles[contestant.name].append(max(elapsed / 1000, 1e-3))
-                outputs[contestant.name] = [[np.array(a) for a in contestant.collect([0], copy=False)[0]]]
             self._check_round(outputs, spot=False)  # or it could leave out the work of the calls that tell it on
 
 

@@ -14,7 +14,15 @@ from kernelwright.records import Failure, Ratio, Status, Task, WorkloadResult
 from kernelwright.toolexec.judge.contestant import CONTROL
 from kernelwright.toolexec.judge.judgement import Outcome
 from kernelwright.toolexec.judge.rejection import Rejection
-from kernelwright.toolexec.statistics import Spread, combined, interval, over_processes, ratio, widened
+from kernelwright.toolexec.statistics import (
+    Spread,
+    combined,
+    interval,
+    over_fresh_processes,
+    over_processes,
+    ratio,
+    widened,
+)
 
 PLAUSIBLE_PART = 0.8
 """Faster than this part of the byte floor is not believed."""
@@ -100,7 +108,7 @@ def result_of(
     """The numbers at one workload."""
     measured = outcome.measured
     assert measured is not None
-    latency = interval([t for m in (measured, *outcome.again) for t in m.times(name)])
+    latency = over_fresh_processes([m.times(name) for m in (measured, *outcome.again)])
     return WorkloadResult(
         workload=outcome.workload,
         latency_us=latency,

@@ -37,13 +37,15 @@ class CeilingsHost:
         """Nothing is timed from outside."""
 
     def measure(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Bandwidths by working set and the float32 rate."""
+        """Bandwidths by working set, and the rates of multiply-adds by type."""
         threads, library = int(message["threads"]), str(message["library"])
-        moves, rate = compiled(library, threads) if library else plain(threads)
+        moves, rates = compiled(library, threads) if library else plain(threads)
         bandwidth = {str(size): max(best_gbps(move, size) for move in moves) for size in message["sizes"]}
-        return {"gbps": bandwidth, "gflops": rate()}
+        return {"gbps": bandwidth, "rates": rates()}
 
 
+Rates = Callable[[], dict[str, float]]
+"""dtype -> GFLOP/s; a type without an instruction of its own here is left out."""
 Move = Callable[[Any, Any, int], tuple[float, float]]
 """(dst, src, repeats) -> seconds and bytes moved."""
 
@@ -63,15 +65,18 @@ def best_gbps(move: Move, size: int) -> float:
     return best
 
 
-def compiled(path: str, threads: int) -> tuple[list[Move], Callable[[], float]]:
+def compiled(path: str, threads: int) -> tuple[list[Move], Rates]:
     """Measurements by the compiled library."""
     library = ctypes.CDLL(path)
     for name in ("copy_floats", "read_floats"):
         function = getattr(library, name)
         function.restype = ctypes.c_double
         function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int]
-    library.multiply_add.restype = ctypes.c_double
-    library.multiply_add.argtypes = [ctypes.c_int64, ctypes.c_int, ctypes.c_void_p]
+    for name in ("multiply_add", "multiply_add_bf16", "multiply_add_int8", "multiply_add_tiles"):
+        function = getattr(library, name)
+        function.restype = ctypes.c_double
+        function.argtypes = [ctypes.c_int64, ctypes.c_int, ctypes.c_void_p]
+    library.multiply_add_tiles.argtypes = [*library.multiply_add.argtypes, ctypes.c_int]
 
     def copy(dst: Any, src: Any, repeats: int) -> tuple[float, float]:
         seconds = library.copy_floats(dst.ctypes.data, src.ctypes.data, src.size, repeats, threads)
@@ -81,18 +86,29 @@ def compiled(path: str, threads: int) -> tuple[list[Move], Callable[[], float]]:
         seconds = library.read_floats(dst.ctypes.data, src.ctypes.data, src.size, repeats, threads)
         return float(seconds), 1.0 * src.nbytes * repeats
 
-    def rate() -> float:
+    def rate(function: Callable[..., float], steps: int, *more: int) -> float:
         flops, best = ctypes.c_double(), 0.0
         for _ in range(SAMPLES):
-            seconds = float(library.multiply_add(2_000_000, threads, ctypes.addressof(flops)))
+            seconds = float(function(steps, threads, ctypes.addressof(flops), *more))
+            if not flops.value:
+                return 0.0
             best = max(best, flops.value / seconds / 1e9)
         return best
 
-    return [copy, read], rate
+    def rates() -> dict[str, float]:
+        tiles, steps = library.multiply_add_tiles, 100_000
+        found = {
+            "float32": rate(library.multiply_add, 2_000_000),
+            "bfloat16": max(rate(library.multiply_add_bf16, 10 * steps), rate(tiles, steps, 1)),
+            "int8": max(rate(library.multiply_add_int8, 10 * steps), rate(tiles, steps, 0)),
+        }
+        return {dtype: gflops for dtype, gflops in found.items() if gflops}
+
+    return [copy, read], rates
 
 
-def plain(threads: int) -> tuple[list[Move], Callable[[], float]]:
-    """Measurements by numpy: copies, sums and a matrix product. Lower than what compiled code reaches in L1."""
+def plain(threads: int) -> tuple[list[Move], Rates]:
+    """Measurements by numpy: copies, sums and a float32 product. Lower than what compiled code reaches in L1."""
 
     def spread(work: Callable[[Any, Any], object], dst: Any, src: Any, repeats: int) -> float:
         parts = [(d, s) for d, s in zip(np.array_split(dst, threads), np.array_split(src, threads), strict=True)]
@@ -116,7 +132,7 @@ def plain(threads: int) -> tuple[list[Move], Callable[[], float]]:
     def dot(dst: Any, src: Any, repeats: int) -> tuple[float, float]:
         return spread(np.dot, dst, src, repeats), 2.0 * src.nbytes * repeats
 
-    def rate() -> float:
+    def rates() -> dict[str, float]:
         a, b = np.ones((768, 768), np.float32), np.ones((768, 768), np.float32)
         a @ b
         best = 0.0
@@ -124,6 +140,6 @@ def plain(threads: int) -> tuple[list[Move], Callable[[], float]]:
             start = time.perf_counter()
             a @ b
             best = max(best, 2 * 768**3 / (time.perf_counter() - start) / 1e9)
-        return best
+        return {"float32": best}
 
-    return [copy, dot], rate
+    return [copy, dot], rates

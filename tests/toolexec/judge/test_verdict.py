@@ -11,7 +11,7 @@ from kernelwright.toolexec.guards import ALL
 from kernelwright.toolexec.judge import verdict
 from kernelwright.toolexec.judge.judgement import Outcome, finish
 from kernelwright.toolexec.judge.rejection import Rejection
-from kernelwright.toolexec.judge.rounds import Measured
+from kernelwright.toolexec.judge.measured import Measured
 
 
 class Named:

@@ -1,0 +1,59 @@
+"""What the rounds of one judgement gave: samples of every contestant, and what work was left out of them.
+
+Owns the raw numbers and the rules by which deferred or carried work shows in them. It takes no sample.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kernelwright.toolexec.statistics import bootstrap_medians, log_ratios
+
+CHARGES = ((0.0, 0.1), (0.05, 10.0), (0.5, 100.0))
+"""Collecting that costs more than this part of a call more than the checker's is charged, when this percentile of its
+bootstrapped median is positive: a little only when it is certain, half a call however noisy it was."""
+SINGLE_SLACK_US = 100.0
+"""A call on its own may cost this much more than a looped one (waking up, cold caches) before it is suspicious."""
+
+
+@dataclass
+class Measured:
+    """Raw results of all rounds."""
+
+    names: list[str]
+    samples: dict[str, list[float | None]]
+    """Contestant -> microseconds per call, one entry a round; None where it sat out."""
+    collect_us: dict[str, list[float]]
+    """Contestant -> time per call of collecting outputs, in the rounds where all slots were collected."""
+    singles: dict[str, list[float]] = field(default_factory=dict)
+    slots: int = 1
+    extra_threads: int = 0
+    """Threads of the candidate's process at the end, beyond those it had before the candidate was loaded."""
+
+    def logs(self, candidate: str, baseline: str) -> list[float]:
+        """log(baseline / candidate) of the rounds in which both took part."""
+        return log_ratios(self.samples[candidate], self.samples[baseline])
+
+    def times(self, name: str) -> list[float]:
+        """The samples of one contestant."""
+        return [s for s in self.samples[name] if s is not None]
+
+    def carried_us(self, name: str, checker: str) -> tuple[float, float]:
+        """How much longer single calls take than looped ones, beside what the same costs the checker; and how much of
+        that is no reason for suspicion. The quick ones of each are compared: some are slow on any busy machine."""
+        looped, usual = (float(np.median(self.times(n))) for n in (name, checker))
+        mine, theirs = (float(np.percentile(self.singles[n], 20)) for n in (name, checker))
+        return (mine - looped) - max(0.0, theirs - usual), max(SINGLE_SLACK_US, looped)
+
+    def deferred_us(self, name: str, checker: str) -> float:
+        """Work per call that shows only when outputs are collected: the median of what that costs ``name`` more, of
+        both in the same round. 0 where noise explains it."""
+        excess = np.asarray(self.collect_us[name]) - np.asarray(self.collect_us[checker])
+        if excess.size < 5:
+            return 0.0
+        middle, call = float(np.median(excess)), float(np.median(self.times(name)))
+        medians = bootstrap_medians(excess, 1000)
+        charged = any(middle > part * call and np.percentile(medians, q) > 0 for part, q in CHARGES)
+        return middle if charged else 0.0
