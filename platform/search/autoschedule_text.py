@@ -1,7 +1,7 @@
 """Schedules of Halide's own autoschedulers, which come as C++ source, as Directives: seeds of a search.
 
-Owns the reading of that source in the forms of Adams2019, Mullapudi2016 and Li2018. The source itself is made by
-``toolexec/languages/halide_timing.py``, in a child process.
+Owns the reading of that source in the forms of Adams2019, Mullapudi2016, Li2018 and, for GPUs, Anderson2021. The source
+itself is made by ``toolexec/languages/halide_timing.py``, in a child process.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ PLAIN = (
     "store_at",
     "store_root",
     "fuse",
+    "gpu_blocks",
+    "gpu_threads",
 )
 """Methods that are verbs here under the same name, with the same arguments."""
 AXES = "xyzw"

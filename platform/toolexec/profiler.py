@@ -6,7 +6,7 @@ Owns the rules; each says its numbers. Reads evaluations and facts, runs nothing
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from kernelwright.records import Candidate, Evaluation, Level, Profile, TaskFacts, WorkloadResult
@@ -42,7 +42,13 @@ def slowest(evaluation: Evaluation) -> WorkloadResult | None:
 
 
 def profile_of(
-    candidate: Candidate, evaluation: Evaluation, facts: TaskFacts, floors: Floors, counted: Counted | None = None
+    candidate: Candidate,
+    evaluation: Evaluation,
+    facts: TaskFacts,
+    floors: Floors,
+    counted: Counted | None = None,
+    *,
+    judged: Callable[[dict[str, float]], tuple[Bottleneck, str]] | None = None,
 ) -> Profile:
     """Metrics of the workload that counts most for time, and the bottleneck they show.
 
@@ -52,6 +58,7 @@ def profile_of(
         facts: the task's work.
         floors: the machine's ceilings.
         counted: what was counted of it at its slowest workload; None when nothing was.
+        judged: the rule that names the bottleneck; None means a processor's.
     """
     chosen = slowest(evaluation)
     if chosen is None:
@@ -78,7 +85,7 @@ def profile_of(
         metrics["of_compute_roof_weighed"] = (work.flops + heavy) / latency / 1e3 / floors.gflops
     metrics |= counted.metrics
     metrics |= from_counters(metrics, work.compulsory_bytes, evaluation.environment.clock_ghz)
-    bottleneck, reason = rule(metrics)
+    bottleneck, reason = (judged or rule)(metrics)
     floor = floors.floor_us(chosen.workload)
     return Profile(
         candidate_id=candidate.id,

@@ -5,6 +5,8 @@ Owns how KernelFacts become a Profile. No metric in it is a time or a rate.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kernelwright.records import Candidate, Evaluation, KernelFacts, Profile, TaskFacts
 from kernelwright.toolexec.profiler import Bottleneck
 
@@ -32,8 +34,9 @@ def static_profile(candidate: Candidate, evaluation: Evaluation, facts: TaskFact
     if not evaluation.kernels:
         reason = f"no static facts: {evaluation.status}"
         return Profile(candidate_id=candidate.id, level=evaluation.level, reason=reason)
-    main = max(evaluation.kernels, key=lambda k: (k.instructions or 0, k.registers))
-    metrics = _metrics(main)
+    main = main_kernel(evaluation.kernels)
+    assert main is not None
+    metrics = metrics_of_kernel(main)
     metrics["kernels"] = float(len(evaluation.kernels))
     work = facts.workloads[0] if facts.workloads else None
     if work and work.compulsory_bytes:
@@ -48,6 +51,12 @@ def static_profile(candidate: Candidate, evaluation: Evaluation, facts: TaskFact
     )
 
 
-def _metrics(kernel: KernelFacts) -> dict[str, float]:
+def main_kernel(kernels: Sequence[KernelFacts]) -> KernelFacts | None:
+    """The one with the most code; None of none."""
+    return max(kernels, key=lambda k: (k.instructions or 0, k.registers), default=None)
+
+
+def metrics_of_kernel(kernel: KernelFacts) -> dict[str, float]:
+    """What is known of one without running it."""
     found = {name: float(value) for name in METRICS if (value := getattr(kernel, name)) is not None}
     return found | {f"sass_{kind}": float(count) for kind, count in kernel.sass.items()}

@@ -12,17 +12,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kernelwright.protocols import Availability, BuildResult, JudgeSettings
-from kernelwright.records import Candidate, Environment, Task, content_hash
+from kernelwright.records import Candidate, Entry, Environment, Task, TaskFacts, content_hash
 from kernelwright.toolexec.devices.cpu import CpuDevice
 from kernelwright.toolexec.devices.gpu_place import GpuPlace
 from kernelwright.toolexec.emulator.build import Source, build_library
 from kernelwright.toolexec.guards import ALL, Guards
 from kernelwright.toolexec.judge.device_lock import DeviceLock
-from kernelwright.toolexec.languages.gpu_language import plan_of
+from kernelwright.toolexec.languages.gpu_language import has_host_code, plan_of
+from kernelwright.toolexec.languages.torch import TorchLanguage
 from kernelwright.toolexec.session import Session
 
 RUNTIME_FILE = Path(__file__).with_name("gpu_runtime.py")
 ARCHITECTURE = "sm_90a"
+OURS = {"kw_unseal", "kw_keyed_sum"}
+"""Kernels of workers/unseal.cu."""
 
 
 class FakeGpu:
@@ -31,11 +34,15 @@ class FakeGpu:
     Args:
         name: not ``cuda``.
         checked: with the emulator's checkers, which see an illegal access as a GPU does, and more.
+        torch_runtime: class in gpu_runtime.py that drives modules.
     """
 
-    def __init__(self, name: str = "fake:0", *, checked: bool = True) -> None:
+    def __init__(
+        self, name: str = "fake:0", *, checked: bool = True, torch_runtime: str = ":HostTorchRuntime"
+    ) -> None:
         self.name = name
         self._checked = checked
+        self._torch_runtime = torch_runtime
 
     def availability(self) -> Availability:
         """Always."""
@@ -50,28 +57,33 @@ class FakeGpu:
         return GpuPlace(
             architecture=ARCHITECTURE,
             runtime=":HostRuntime",
-            torch_runtime=":HostTorchRuntime",
+            torch_runtime=self._torch_runtime,
             runtime_file=RUNTIME_FILE,
             clocks=lambda: "no clock",
             build=self._build,
         )
 
     def _build(self, candidate: Candidate, workloads: Sequence[str], folder: Path, timeout_s: float) -> BuildResult:
-        """As a GPU language leaves it, with the emulator's library in the cubin's place."""
+        """As a GPU language leaves it, with the emulator's library in the cubin's place; modules are their files."""
+        if candidate.entry is Entry.MODULE:
+            nothing = TaskFacts(task_id="", workloads=())
+            return TorchLanguage().build(candidate, nothing, workload="", folder=folder, timeout_s=timeout_s)
+        host = has_host_code(candidate)
         plan = plan_of(candidate)
         flags = (*candidate.flags, *(f"-D{t.name}={t.value}" for t in candidate.tunables))
         files = {f.path: f.text for f in candidate.files}
-        kernels = tuple(launch.kernel for launch in plan.launches)
+        kernels = () if host else tuple(launch.kernel for launch in plan.launches)
         source = Source(files, candidate.entry_file, flags=flags, kernels=kernels)
-        built = build_library(source, folder=folder, timeout_s=timeout_s, checked=self._checked)
+        checked = self._checked and not OURS & set(kernels)  # torch's memory is unknown to the checkers
+        built = build_library(source, folder=folder, timeout_s=timeout_s, checked=checked)
         if built.artifact is None:
             return built
         told = {
-            "entry": "launches",
+            "entry": "host" if host else "launches",
             "source": candidate.text(candidate.entry_file),
             "tunables": candidate.tunable_values(),
         }
-        made = folder / f"fake-{content_hash([candidate.id, self._checked], length=24)}"
+        made = folder / f"fake-{content_hash([candidate.id, checked], length=24)}"
         made.mkdir(exist_ok=True)
         shutil.copyfile(built.artifact, made / "kernel.so")
         (made / "build.json").write_text(json.dumps(told), encoding="utf-8")

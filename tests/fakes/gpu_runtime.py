@@ -21,6 +21,7 @@ from kernelwright.toolexec.workers.device_runtime import DeviceFault
 from kernelwright.toolexec.workers.kernel import Array
 
 KIND = "host memory"
+FLUSH_NS = 1000
 ALIGN = 256
 UINT8 = 5
 ILLEGAL = ("out of bounds", "misaligned")
@@ -36,6 +37,8 @@ class Marks:
 
     def __init__(self) -> None:
         self._marks: dict[int, int] = {}
+        self._last_ns = 0
+        self._flushed = False
         self.flushes = self.resets = 0
 
     def about(self) -> dict[str, Any]:
@@ -43,16 +46,19 @@ class Marks:
         return {"name": KIND, "flushes": self.flushes, "resets": self.resets}
 
     def flush(self) -> None:
-        """Counted."""
+        """Counted; takes FLUSH_NS of the device's time, however busy the host is."""
         self.flushes += 1
+        self._flushed = True
 
     def reset_persistence(self) -> None:
         """Counted."""
         self.resets += 1
 
     def mark(self, number: int) -> None:
-        """The host's time."""
-        self._marks[number] = time.perf_counter_ns()
+        """The host's time; right after a flush, when that ended."""
+        flushed = self._last_ns + FLUSH_NS if self._flushed and self._last_ns else 0
+        self._last_ns = self._marks[number] = flushed or time.perf_counter_ns()
+        self._flushed = False
 
     def between_us(self, first: int, second: int) -> float:
         """Between two marks."""
@@ -60,12 +66,7 @@ class Marks:
 
     def synchronize(self) -> None:
         """Nothing is queued."""
-
-
-class HostTorchRuntime(Marks):
-    """Baselines on the processor."""
-
-    torch_device = "cpu"
+        self._flushed = False
 
 
 class HostRuntime(Marks):
@@ -143,6 +144,7 @@ class HostRuntime(Marks):
 
     def synchronize(self) -> None:
         """Tells a broken context, as a GPU does."""
+        super().synchronize()
         self._check()
 
     def _lend(self, library: Any) -> None:
@@ -164,3 +166,17 @@ class HostRuntime(Marks):
     def _check(self) -> None:
         if self._broken:
             raise DeviceFault(f"the context is lost: {self._broken}")
+
+
+class HostTorchRuntime(HostRuntime):
+    """Modules on the processor, the kernels that open their inputs through the emulator."""
+
+    torch_device = "cpu"
+
+
+class BusyTorchRuntime(HostTorchRuntime):
+    """Somebody else's kernels take the device away now and then, for two milliseconds."""
+
+    def between_us(self, first: int, second: int) -> float:
+        """Every seventh stretch is longer."""
+        return super().between_us(first, second) + (2000.0 if first % 7 == 3 else 0.0)

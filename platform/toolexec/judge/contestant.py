@@ -129,7 +129,7 @@ class Contestant:
         if not self.trusted and self.guards.affinity:
             self.worker.pin(self.cores)
         artifact = Path(self.spec.artifact)
-        if self.spec.entry == "module" and self.keeps_inputs:  # a candidate of several files
+        if self.spec.entry.endswith("module") and self.keeps_inputs:  # a candidate of several files
             given = self.worker.bring(artifact.parent) / artifact.name
         else:
             given = self.worker.bring(artifact)

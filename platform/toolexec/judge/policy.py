@@ -21,6 +21,7 @@ from kernelwright.toolexec.judge.contestant import Contestant
 from kernelwright.toolexec.judge.elf import Symbols, read_symbols
 from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.judge.worker import WorkerFailure
+from kernelwright.toolexec.languages.gpu_language import has_host_code
 
 if TYPE_CHECKING:
     from kernelwright.toolexec.judge.judgement import Bench
@@ -42,6 +43,8 @@ SYSTEM = re.compile(
     r"(lib(c|m|mvec|dl|rt|pthread|stdc\+\+|gcc_s|gomp|omp|iomp5|c\+\+|c\+\+abi|unwind|atomic)|ld-linux.*)\.so.*"
 )
 """What any C++ library needs."""
+DRIVER = re.compile(r"lib(cuda|cudart)\.so.*")
+"""What host code of a GPU kernel is linked to."""
 MAX_NAMED = 4
 
 
@@ -57,10 +60,22 @@ def check_policy(bench: Bench, candidate: Candidate, artifact: Path, host: Host)
     if candidate.entry is Entry.PIPELINE:
         return ["own kernel: generated from the schedule"]
     if candidate.entry is Entry.C and (artifact / "build.json").exists():
-        return ["own kernel: a cubin calls no library"]
+        return check_gpu_build(bench, candidate, artifact)
     if candidate.entry is Entry.C:
         return check_library(bench.workload, read_symbols(artifact))
     return check_module(bench, host)
+
+
+def check_gpu_build(bench: Bench, candidate: Candidate, artifact: Path) -> list[str]:
+    """A cubin calls nothing. Host code may need CUDA's runtime, which opens the driver itself, and nothing beside."""
+    if not has_host_code(candidate):
+        return ["own kernel: a cubin calls no library"]
+    symbols = read_symbols(artifact / "kernel.so")
+    foreign = [name for name in symbols.needed if not (SYSTEM.fullmatch(name) or DRIVER.fullmatch(name))]
+    borrowed = [name for name in symbols.undefined if LIBRARY_SYMBOL.search(name)]
+    if foreign or borrowed:
+        raise refused(bench.workload, f"the work is left to a library: {named([*foreign, *borrowed])}")
+    return ["own kernel: its library is linked to none but CUDA's; whether it opens one while it runs is not seen"]
 
 
 def check_library(workload: str, symbols: Symbols) -> list[str]:

@@ -91,6 +91,8 @@ class Worker:
         """Its times end when it says "done", not when the judge hears of it; for one thread only."""
         self.trusted = False
         """What it started is nobody's trick."""
+        self.told = b""
+        """What came with the last "done"."""
         self.cpu_ns = self.answer_ns = 0
         """Processor time of the last go; wall time of the last answer, without making it stand still again."""
         self._stopped = False
@@ -213,8 +215,12 @@ class Worker:
             raise WorkerFailure("cheated", "the worker answered something that it was not asked")
         return reply
 
-    def go(self, timeout_s: float) -> int:
+    def go(self, timeout_s: float, word: str = "") -> int:
         """Run what was armed; one that stands still is let go when "go" lies in its channel, and stopped after "done".
+
+        Args:
+            timeout_s: how long to wait.
+            word: told with "go", nobody else knows it yet; "" draws one. Where it is given, "done" may tell something.
 
         Returns:
             Nanoseconds of wall time between "go" and "done".
@@ -224,16 +230,16 @@ class Worker:
         """
         self._refuse_unasked()
         deadline = time.monotonic() + timeout_s
-        word = secrets.token_hex(8).encode() + b"\n"  # drawn after the last answer: nobody can have answered already
+        drawn = (word or secrets.token_hex(8)).encode()  # after the last answer: nobody can have answered already
         used = standstill.cpu_ns(self.pid)
         try:
             if self._stopped:
-                self._wire.send_line(GO + word)
+                self._wire.send_line(GO + drawn + b"\n")
                 begun, start = time.time_ns(), time.perf_counter_ns()
                 self.resume()
             else:
                 begun, start = time.time_ns(), time.perf_counter_ns()
-                self._wire.send_line(GO + word)
+                self._wire.send_line(GO + drawn + b"\n")
             line = self._wire.receive_line(deadline)
             elapsed = time.perf_counter_ns() - start
         except WireError as error:
@@ -242,7 +248,9 @@ class Worker:
             self.stop()
         self.cpu_ns = standstill.cpu_ns(self.pid) - used
         self.waited_s += elapsed * 1e-9
-        if line == DONE + word or (not self.strict and line.startswith(DONE.rstrip())):
+        done, self.told = DONE + drawn, line[len(DONE + drawn) : -1].strip()
+        plain = line == done + b"\n" or (bool(word) and line.startswith(done + b" "))
+        if plain or (not self.strict and line.startswith(DONE.rstrip())):
             return self._until_done(elapsed, self._wire.sent_ns - begun)
         raise self._no_done(line, timeout_s)
 

@@ -191,6 +191,7 @@ def autoschedule_source(
     autoscheduler: str,
     *,
     threads: int = 1,
+    target: str = "",
     timeout_s: float = 120.0,
     memory_gib: float = 8.0,
 ) -> str:
@@ -198,8 +199,9 @@ def autoschedule_source(
 
     Args:
         pipeline: a Pipeline as JSON.
-        autoscheduler: ``Adams2019``, ``Mullapudi2016`` or ``Li2018``.
+        autoscheduler: ``Adams2019``, ``Mullapudi2016`` or ``Li2018``; ``Anderson2021`` for a cuda target.
         threads: threads the kernel may use.
+        target: Halide's name of what it is for; "" means this machine's processor.
         timeout_s: wall time of the child.
         memory_gib: its address space.
 
@@ -211,6 +213,7 @@ def autoschedule_source(
         "threads": threads,
         "memory_bytes": int(memory_gib * GIB),
         "autoscheduler": autoscheduler,
+        "target": target,
         "source": True,
     }
     try:
@@ -298,7 +301,7 @@ def _autoscheduled(job: Mapping[str, Any]) -> tuple[Any, Any, str]:
         param.set_estimates([(0, extent) for extent in reversed(shapes[buffer])])
     for output, func in zip(pipeline["outputs"], emitted.outputs, strict=True):
         func.set_estimates([(0, extent) for extent in reversed(shapes[output])])
-    target = hl.get_jit_target_from_environment()
+    target = hl.Target(job["target"]) if job.get("target") else hl.get_jit_target_from_environment()
     whole = hl.Pipeline(emitted.outputs)
     results = whole.apply_autoscheduler(target, hl.AutoschedulerParams(name, {"parallelism": str(job["threads"])}))
     return emitted, whole, str(results.schedule_source)

@@ -1,19 +1,30 @@
-"""The serving loop's host where kernels run on a GPU: each call's inputs brought, L2 flushed, timed by events.
+"""The serving loop's host where kernels run on a GPU. Two ways of making a call, and who is believed in each:
 
-Owns what "go" means there. Everything in this process is ours when it serves candidates launched as data: only cubins
-and numbers are theirs. Events are read here and told; the judge holds them against its own clock.
+- clocked: each call's inputs brought, L2 flushed, launches between two events. Only where all code of this process is
+  ours: candidates launched as data, baselines. Events are read here and told; the judge holds them against its clock.
+- sealed: for candidates with host code, and whatever is compared with them. Inputs came sealed, "go" brings the key,
+  "done" carries a sum of the outputs that needs that key. Nothing is clocked here: the judge's own clock is all.
+
+Owns what "go" means there. devices/README.md says why.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from kernelwright.toolexec.workers.arena import Arena
-from kernelwright.toolexec.workers.device_runtime import DeviceRuntime, open_runtime
-from kernelwright.toolexec.workers.kernel import Kernel, KernelError, LoadSpec
+from kernelwright.toolexec.workers.arena import Arena, nbytes
+from kernelwright.toolexec.workers.device_runtime import DeviceRuntime, Region, open_runtime
+from kernelwright.toolexec.workers.kernel import Array, Kernel, KernelError, LoadSpec
 from kernelwright.toolexec.workers.serve import KernelHost
 
 LOADERS = ("device", "device-module")
+IDLE_FLUSHES = 48
+"""Flushes in a row that must all be quick: together longer than a context's slice of a shared GPU's time (about 2 ms)."""
+IDLE_TRIES = 8
+BUSY_FACTOR, BUSY_US = 1.5, 40.0
+"""A flush that takes so much longer than the quickest one had not the device to itself."""
 
 
 class OnDevice(Kernel):
@@ -24,6 +35,18 @@ class OnDevice(Kernel):
 
     def upload(self, slot: int) -> None:
         """Copy the slot's inputs from the arena to the device."""
+        raise NotImplementedError
+
+    def views(self, slot: int) -> list[Array]:
+        """The slot's inputs in the arena."""
+        raise NotImplementedError
+
+    def places(self, slot: int) -> list[Region]:
+        """The slot's inputs on the device."""
+        raise NotImplementedError
+
+    def results(self, slot: int) -> list[Region]:
+        """The slot's outputs on the device, after a run."""
         raise NotImplementedError
 
 
@@ -37,29 +60,41 @@ class DeviceHost(KernelHost):
     def __init__(self, arena: Arena) -> None:
         super().__init__(arena)
         self._runtime: Any = None
+        self._sealer: Any = None
         self._slots: tuple[int, ...] = ()
         self._on_device: OnDevice | None = None
         self._ran = 0
-        self.handlers |= {"ready": self.make_ready, "times": self.times, "ceilings": self.ceilings}
+        self._sealed = self._empty = False
+        self._output_bytes: list[int] = []
+        self._quickest_us = float("inf")
+        own = {"open": self.open, "ready": self.make_ready, "seal": self.seal, "times": self.times}
+        self.handlers |= {**own, "ceilings": self.ceilings}
+
+    def open(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Open the runtime that the judge names. What fails here is the machine's set-up: no kernel is loaded yet."""
+        if self._runtime is None:
+            self._runtime = open_runtime(message["runtime"])
+        return {"kind": str(self._runtime.kind), "about": self._runtime.about()}
 
     def load(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Open the runtime that the judge names, and load a kernel for it under a key."""
+        """Load a kernel under a key."""
         spec = LoadSpec.from_json(message["spec"])
-        if self._runtime is None:
-            self._runtime = open_runtime(spec.options["runtime"])
+        told = self.open({"runtime": spec.options["runtime"]})
         self.kernels[message["key"]] = load(spec, self._runtime)
         self.specs[message["key"]] = spec
-        return {"kind": str(self._runtime.kind), "about": self._runtime.about()}
+        return told
 
     def arm(self, message: dict[str, Any]) -> dict[str, Any]:
         """As for any kernel; the device is idle afterwards."""
         told = super().arm(message)
         self._slots = tuple(int(s) for s in message["slots"])
         self._on_device = None
+        self._sealed = self._empty = False
         if self._slots:
             kernel = self.kernels[message["key"]]
             assert isinstance(kernel, OnDevice)
             self._on_device = kernel
+            self._output_bytes = [nbytes(tensor) for tensor in self.specs[message["key"]].outputs]
             self._runtime.synchronize()
         return told
 
@@ -72,27 +107,91 @@ class DeviceHost(KernelHost):
         self._runtime.synchronize()
         return {}
 
-    def go(self) -> None:
+    def seal(self, message: dict[str, Any]) -> dict[str, Any]:
+        """The armed slots' inputs lie sealed in the arena: take them to the device as they are.
+
+        Args:
+            message: ``unsealer``: where the build of unseal.cu lies; ``empty``: run nothing between opening and
+                summing; ``idle``: see whether the device does nothing for anybody else.
+        """
+        from kernelwright.toolexec.workers.device_seal import Sealer
+
+        kernel = self._on_device
+        assert kernel is not None
+        if self._sealer is None:
+            self._sealer = Sealer(self._runtime, Path(message["unsealer"]))
+        for slot in self._slots:
+            self._sealer.bring(slot, kernel.places(slot), kernel.views(slot))
+        self._sealed, self._empty = True, bool(message.get("empty"))
+        self._runtime.reset_persistence()
+        idle = self._idle() if message.get("idle") else True
+        self._runtime.synchronize()
+        return {"idle": idle}
+
+    def go(self) -> bytes:
+        """The armed calls: sealed where their inputs came so, else clocked.
+
+        Returns:
+            What is told with "done".
+        """
+        run, slots = self.armed
+        self._ran = 0
+        if not slots or self._on_device is None:
+            return b""
+        if self._sealed:
+            return self._sealed_calls(run, self._on_device)
+        self._clocked_calls(run, self._on_device)
+        return b""
+
+    def _clocked_calls(self, run: Callable[[int], None], kernel: OnDevice) -> None:
         """Each armed call between two events, with a flush before the first of them; done means all streams.
 
         A call's inputs come to the device only when the call before it has ended: all slots lie in one address space,
         and a kernel that finds later inputs there could compute them beforehand in one launch, or bring them into L2.
         """
-        run, slots = self.armed
         runtime = self._runtime
-        self._ran = 0
-        if not slots or self._on_device is None:
-            return
         runtime.reset_persistence()
         runtime.mark(0)
-        for number, slot in enumerate(slots):
-            self._on_device.upload(slot)
+        for number, slot in enumerate(self._slots):
+            kernel.upload(slot)
             runtime.flush()
             runtime.mark(2 * number + 1)
             run(slot)
             runtime.mark(2 * number + 2)
         runtime.synchronize()
-        self._ran = len(slots)
+        self._ran = len(self._slots)
+
+    def _sealed_calls(self, run: Callable[[int], None], kernel: OnDevice) -> bytes:
+        """Open, flush, run; wait for the whole device; sum what came out."""
+        sealer, runtime = self._sealer, self._runtime
+        sealer.use(bytes.fromhex(self.word))
+        for slot in self._slots:
+            sealer.open(slot)
+            runtime.flush()
+            if not self._empty:
+                run(slot)
+        runtime.synchronize()
+        for slot in self._slots:
+            if self._empty:
+                sealer.add_up(slot, sealer.blanks(slot, self._output_bytes))
+            else:
+                sealer.add_up(slot, kernel.results(slot))
+        return b" " + sealer.sums().hex().encode()
+
+    def _idle(self) -> bool:
+        """Had this process the device to itself for a while, within a few tries?"""
+        for _ in range(IDLE_TRIES):
+            self._runtime.synchronize()
+            for number in range(IDLE_FLUSHES):
+                self._runtime.mark(number)
+                self._runtime.flush()
+            self._runtime.mark(IDLE_FLUSHES)
+            self._runtime.synchronize()
+            took = [self._runtime.between_us(n, n + 1) for n in range(IDLE_FLUSHES)]
+            self._quickest_us = min(self._quickest_us, *took)
+            if max(took) <= BUSY_FACTOR * self._quickest_us + BUSY_US:
+                return True
+        return False
 
     def times(self, message: dict[str, Any]) -> dict[str, Any]:
         """Device time of each call of the last go, and of the whole; in microseconds."""
@@ -102,8 +201,7 @@ class DeviceHost(KernelHost):
 
     def ceilings(self, message: dict[str, Any]) -> dict[str, Any]:
         """What the GPU can do at most."""
-        if self._runtime is None:
-            self._runtime = open_runtime(message["runtime"])
+        self.open(message)
         if not isinstance(self._runtime, DeviceRuntime):
             return {"gbps": {}, "gflops": 0.0}
         return self._runtime.ceilings([int(size) for size in message["sizes"]])
@@ -116,11 +214,16 @@ def load(spec: LoadSpec, runtime: Any) -> Kernel:
         KernelError: it cannot be loaded, or its entry is none that runs there.
     """
     if spec.entry == "device":
-        from kernelwright.toolexec.workers.device_kernel import DeviceKernel
+        from kernelwright.toolexec.workers.device_kernel import DeviceKernel, build_of
 
-        return DeviceKernel(spec, runtime)
+        told = build_of(spec)
+        if told["entry"] == "launches":
+            return DeviceKernel(spec, runtime, told)
+        from kernelwright.toolexec.workers.device_c_kernel import DeviceCKernel
+
+        return DeviceCKernel(spec, runtime)
     if spec.entry == "device-module":
-        from kernelwright.toolexec.workers.device_module import DeviceModule
+        from kernelwright.toolexec.workers import device_module
 
-        return DeviceModule(spec, runtime)
+        return device_module.load(spec, runtime)
     raise KernelError(f"entry {spec.entry!r} is none of a GPU's: {', '.join(LOADERS)}")

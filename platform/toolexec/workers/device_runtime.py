@@ -1,7 +1,7 @@
 """What drives a GPU inside a worker: memory, launches, events, flushing. The protocol, and how a runtime is found.
 
-Owns no device. Implementations: cupy_runtime.py (candidates), torch_runtime.py (baselines); tests bring one on host
-memory. All calls come from one thread and go to one stream; nothing of a candidate's runs on the host.
+Owns no device. Implementations: cupy_runtime.py (launches as data, kw_run), torch_runtime.py (modules, baselines too);
+tests bring one on host memory. All calls come from one thread and go to one stream, the null stream.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -36,8 +37,16 @@ class DeviceFault(KernelError):
         super().__init__(message, kind=kind)
 
 
+@dataclass(frozen=True)
+class Region:
+    """Bytes on the device."""
+
+    address: int
+    size: int
+
+
 class Clockwork(Protocol):
-    """What timing needs; all that a baseline's runtime has."""
+    """What timing needs."""
 
     kind: str
     """REAL, or the name of a stand-in."""
@@ -71,16 +80,11 @@ class Clockwork(Protocol):
         ...
 
 
-@runtime_checkable
-class DeviceRuntime(Clockwork, Protocol):
-    """What launching kernels needs besides. Addresses are plain numbers; any method may raise DeviceFault."""
+class Launcher(Clockwork, Protocol):
+    """Memory and launches besides. Addresses are plain numbers; any method may raise DeviceFault."""
 
     def allocate(self, size: int) -> int:
         """Bytes of device memory; the address is a multiple of 256."""
-        ...
-
-    def free(self, address: int) -> None:
-        """Give memory back."""
         ...
 
     def upload(self, address: int, array: Array) -> None:
@@ -102,6 +106,11 @@ class DeviceRuntime(Clockwork, Protocol):
     def bound(self, loaded: Any, launch: BoundLaunch, arguments: Sequence[np.generic]) -> Callable[[], None]:
         """A launch ready to be queued with as little work on the host as can be."""
         ...
+
+
+@runtime_checkable
+class DeviceRuntime(Launcher, Protocol):
+    """What a runtime of kernels can tell of the device besides."""
 
     def ceilings(self, sizes: Sequence[int]) -> dict[str, Any]:
         """``gbps``: bytes of a working set -> bandwidth; ``gflops``: float32 rate; {} where nothing can be said."""

@@ -181,12 +181,24 @@ def watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def watch_all() -> None:
+    """All but Triton, before the candidate's file is imported; watch_jit() after it."""
+    watch_ctypes()
+    watch_extensions()
+
+
+def seen_so_far() -> dict[str, Any]:
+    """What was seen: ``operators``, ``own``, ``libraries`` by name, and graphs that torch.compile made."""
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    graphs = int(dynamo.counters["stats"]["unique_graphs"]) if dynamo is not None else 0
+    return {"operators": SEEN.operators, "own": SEEN.own, "libraries": SEEN.libraries, "compiled_graphs": graphs}
+
+
 class ObservedModule(ModuleKernel):
     """A module candidate whose calls are seen; the slot says what is done to its own kernels."""
 
     def __init__(self, spec: LoadSpec) -> None:
-        watch_ctypes()
-        watch_extensions()
+        watch_all()
         super().__init__(spec)
         watch_jit()
 
@@ -197,7 +209,5 @@ class ObservedModule(ModuleKernel):
             super().run(slot)
 
     def observed(self) -> dict[str, Any]:
-        """What was seen: ``operators``, ``own``, ``libraries`` by name, and graphs that torch.compile made."""
-        dynamo = sys.modules.get("torch._dynamo.utils")
-        graphs = int(dynamo.counters["stats"]["unique_graphs"]) if dynamo is not None else 0
-        return {"operators": SEEN.operators, "own": SEEN.own, "libraries": SEEN.libraries, "compiled_graphs": graphs}
+        """What was seen."""
+        return seen_so_far()

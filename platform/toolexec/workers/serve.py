@@ -42,6 +42,8 @@ class KernelHost:
         self.kernels: dict[str, Kernel] = {}
         self.specs: dict[str, LoadSpec] = {}
         self.armed: tuple[Callable[[int], None], tuple[int, ...]] = (lambda slot: None, ())
+        self.word = ""
+        """What the judge drew for the go that is answered."""
         self.handlers: dict[str, Handler] = {
             "arena": self.map_arena,
             "load": self.load,
@@ -116,11 +118,12 @@ class KernelHost:
         """What was seen of a kernel's calls."""
         return {"seen": self.kernels[message["key"]].observed()}
 
-    def go(self) -> None:
-        """The timed part."""
+    def go(self) -> bytes | None:
+        """The timed part; what is told with "done", if anything."""
         run, slots = self.armed
         for slot in slots:
             run(slot)
+        return None
 
 
 def copy_into(arena: Arena, at: int, spec: TensorSpec, array: Array) -> None:
@@ -143,12 +146,13 @@ def serve(wire: Wire, host: Any) -> None:
             return
         if line.startswith(GO):
             gc.disable()
+            host.word = line[len(GO) : -1].decode()
             try:
-                go()
+                told = go()
             except BaseException as error:
                 wire.send({"n": -1, **error_reply(error)})
             else:
-                wire.send_line(DONE + line[len(GO) :])
+                wire.send_line(DONE + line[len(GO) : -1] + (told or b"") + b"\n")
             gc.enable()
             continue
         message = decode(line)

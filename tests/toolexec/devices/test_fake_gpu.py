@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fakes.gpu import FakeGpu, opened
-from fakes.gpu_kernels import HOST, SCALE
+from fakes.gpu_kernels import SCALE
 from fakes.kernels import RIGHT_CPP, module, small_task, source
+from fakes.nvidia_tools import BEYOND, CLEAN, nvidia_tool
 from toolexec.conftest import needs_compiler
 
 from kernelwright.records import Candidate, Depth, Entry, Evaluation, LanguageName, Level, StartKernel, Status
+from kernelwright.search.gpu_space import GpuPipelineSpace
+from kernelwright.search.schedule_space import PipelineSpace
 from kernelwright.toolexec.judge.gpu_evaluating import STAND_IN, GpuEvaluating
+from kernelwright.toolexec.judge.gpu_looking import sanitized
+from kernelwright.toolexec.judge.rejection import Rejection
 
 pytestmark = needs_compiler
 LAUNCH = "// launch: scale grid(rows) block(64) args(in0, in1, in2, out0, cols, float(scalar0))\n"
@@ -31,8 +37,8 @@ def cuda(body: str = RIGHT, *, lines: str = LINES, **changes: object) -> Candida
 
 
 @pytest.fixture(scope="module")
-def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with opened(small_task(), FakeGpu(), tmp_path_factory.mktemp("fake-gpu")) as session:
+def session(gpu_cache: Path) -> Iterator[Any]:
+    with opened(small_task(), FakeGpu(), gpu_cache) as session:
         yield session
 
 
@@ -121,11 +127,39 @@ def test_an_illegal_access_ends_only_its_worker(session: Any) -> None:
     assert {w.pid for w in session._baselines.workers()} == before
 
 
-def test_what_has_host_code_is_not_timed_and_says_why(session: Any) -> None:
-    for candidate in (source(LanguageName.CUDA, Entry.C, "kernel.cu", HOST), module("        return right")):
-        evaluation = judged(session, candidate)
-        assert (evaluation.status, evaluation.level) == (Status.UNJUDGED, Level.COMPILED)
-        assert evaluation.failure is not None and "launched as data" in evaluation.failure.message
+def test_a_winner_is_looked_at_by_compute_sanitizer(
+    session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process is ours and holds a cubin; what brings host code is not let into it."""
+    built = session._gpu.build(cuda(), session.facts, workload="small", folder=tmp_path, timeout_s=120.0)
+    looked = session._benches, session._gpu, cuda(), built.artifact
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    nvidia_tool(tmp_path, "compute-sanitizer", CLEAN)
+    assert sanitized(*looked)[0] == "compute-sanitizer memcheck finds nothing (small)"
+    nvidia_tool(tmp_path, "compute-sanitizer", BEYOND)
+    with pytest.raises(Rejection, match="Invalid __global__ write"):
+        sanitized(*looked)
+    told = sanitized(session._benches, session._gpu, module("        return right"), tmp_path)
+    assert len(told) == 1 and "host code would run unconfined" in told[0]
+
+
+def test_what_runs_on_no_gpu_says_so(session: Any) -> None:
+    evaluation = judged(session, RIGHT_CPP)
+    assert (evaluation.status, evaluation.level) == (Status.UNJUDGED, Level.COMPILED)
+    assert evaluation.failure is not None and "runs on no GPU" in evaluation.failure.message
+
+
+def test_a_halide_schedule_for_a_gpu_is_judged_there(session: Any) -> None:
+    """Its host code is Halide's and ours, so its calls are clocked by events as those that are launched as data."""
+    candidate = GpuPipelineSpace().start(session.facts)
+    assert candidate is not None
+    judging = GpuEvaluating(session._workplace(), candidate, Depth.SCREEN, None)
+    evaluation = judging.run(["eager"])
+    assert evaluation.passed and evaluation.level is Level.EMULATED, evaluation.failure
+    assert all(outcome.measured is not None and outcome.measured.slots > 1 for outcome in judging.outcomes)
+    plain = PipelineSpace().start(session.facts)
+    assert plain is not None
+    assert judged(session, plain).status is Status.UNJUDGED
 
 
 def test_a_kernel_for_another_chip_is_not_run(session: Any) -> None:

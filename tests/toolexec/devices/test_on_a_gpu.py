@@ -6,24 +6,30 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from fakes.kernels import small_task
+from fakes.gpu_kernels import HOST, TRITON, needs_nvcc, triton
+from fakes.kernels import module, small_task, source
 from toolexec.devices.test_fake_gpu import RIGHT, cuda
+from toolexec.devices.test_sealed_gpu import PENDING
 
 from kernelwright.protocols import JudgeSettings
-from kernelwright.records import Depth, Evaluation, Level, Status
+from kernelwright.records import Candidate, Depth, Entry, Evaluation, LanguageName, Level, SourceFile, Status
+from kernelwright.search.gpu_space import GpuPipelineSpace
 from kernelwright.toolexec.devices.cuda import CudaDevice
 from kernelwright.toolexec.executors.local import LocalExecutor
+from kernelwright.toolexec.judge.gpu_evaluating import SEALED
+from kernelwright.toolexec.languages import language
 
 _here = CudaDevice("cuda:0").availability()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not _here.ok, reason=_here.detail)]
 BASELINES = ("eager", "compile", "compile-max", "cuda-graph")
+ROWS, COLS = 4096, 2048
 
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     cache = tmp_path_factory.mktemp("gpu")
-    settings = JudgeSettings(device="cuda:0", baselines=BASELINES, timeout_s=120.0, cache_dir=cache)
-    task = small_task(workloads=({"name": "large", "set": {"rows": 4096, "cols": 4096}},))
+    settings = JudgeSettings(device="cuda:0", baselines=BASELINES, timeout_s=120.0, cache_dir=cache, counters=True)
+    task = small_task(workloads=({"name": "large", "set": {"rows": ROWS, "cols": COLS}},))
     with LocalExecutor().open(task, settings=settings) as opened:
         yield opened
 
@@ -73,3 +79,56 @@ def test_what_is_wrong_ends_only_its_worker(session: Any, body: str, status: Sta
     assert judged(session, body).status is status
     assert judged(session, RIGHT).passed
     assert {w.pid for w in session._baselines.workers()} == baselines
+
+
+def wide(candidate: Candidate) -> Candidate:
+    """A module of the fakes with parameters of this task's size."""
+    (file,) = candidate.files
+    text = file.text.replace("97", str(COLS))
+    return candidate.model_copy(update={"files": (SourceFile(path=file.path, text=text),)})
+
+
+def told(evaluation: Evaluation) -> Evaluation:
+    print(evaluation.status, evaluation.speedup, evaluation.failure, *evaluation.static_notes, sep="\n  ")
+    return evaluation
+
+
+_triton = language("triton").availability()
+HOST_CODE = [
+    pytest.param(wide(module("        return right")), id="torch"),
+    pytest.param(wide(triton(TRITON)), id="triton", marks=pytest.mark.skipif(not _triton.ok, reason=_triton.detail)),
+    pytest.param(source(LanguageName.CUDA, Entry.C, "kernel.cu", HOST), id="kw_run", marks=needs_nvcc),
+]
+
+
+@pytest.mark.parametrize("candidate", HOST_CODE)
+def test_host_code_is_timed_by_the_judges_clock(session: Any, candidate: Candidate) -> None:
+    evaluation = told(session.evaluate(candidate, depth=Depth.FULL))
+    assert (evaluation.status, evaluation.level) == (Status.PASSED, Level.MEASURED)
+    assert SEALED in evaluation.static_notes
+    assert any("whatever its host code does" in note for note in evaluation.static_notes)
+
+
+def test_the_reference_as_a_candidate_is_as_fast_as_eager(session: Any) -> None:
+    """Both are the same module, so sealed calls add nothing to one side."""
+    evaluation = told(session.evaluate(wide(module("        return right")), depth=Depth.FULL, against=["eager"]))
+    assert evaluation.speedup is not None and 0.85 < evaluation.speedup.value < 1.15, evaluation.speedup
+
+
+def test_work_after_done_is_refused(session: Any) -> None:
+    late = "        y = torch.zeros_like(x)\n        pending.append((y, right))\n        return y"
+    assert told(session.evaluate(wide(module(late, before=PENDING)), depth=Depth.SCREEN)).status is Status.CHEATED
+
+
+def test_a_halide_schedule_is_timed(session: Any) -> None:
+    candidate = GpuPipelineSpace().start(session.facts)
+    assert candidate is not None
+    evaluation = told(session.evaluate(candidate, depth=Depth.SCREEN))
+    assert (evaluation.status, evaluation.level) == (Status.PASSED, Level.MEASURED)
+
+
+def test_a_profile_says_what_limits_it(session: Any) -> None:
+    candidate = cuda()
+    profile = session.profile(candidate, session.evaluate(candidate, depth=Depth.FULL))
+    print(profile.bottleneck, profile.reason, profile.metrics, *profile.notes, sep="\n  ")
+    assert profile.bottleneck != "unknown" and profile.headroom is not None

@@ -1,4 +1,4 @@
-"""The numbers and structures that cupy_runtime.py hands to CUDA, held against CUDA's own headers. No GPU is needed."""
+"""The numbers and structures that cupy_runtime.py and driver_api.py hand to CUDA, held against CUDA's own headers. No GPU is needed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from kernelwright.toolexec.languages import toolchain
 from kernelwright.toolexec.workers import cupy_runtime as runtime
+from kernelwright.toolexec.workers import driver_api
 from kernelwright.toolexec.workers.cupy_runtime import DeviceFault, _Attribute, _Config, told
 
 _headers = toolchain.headers()
@@ -58,3 +59,33 @@ def test_errors_of_cuda_become_faults_in_a_line() -> None:
         with told():
             raise RuntimeError("cudaErrorMemoryAllocation: out of memory")
     assert told_.value.kind == "memory"
+
+DECLARED = {
+    "cuMemAlloc_v2": "CUdeviceptr*, size_t",
+    "cuMemcpyHtoD_v2": "CUdeviceptr, const void*, size_t",
+    "cuMemcpyDtoH_v2": "void*, CUdeviceptr, size_t",
+    "cuMemsetD8_v2": "CUdeviceptr, unsigned char, size_t",
+    "cuModuleLoadData": "CUmodule*, const void*",
+    "cuModuleGetFunction": "CUfunction*, CUmodule, const char*",
+    "cuLaunchKernel": "CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, "
+    "void**, void**",
+    "cuGetErrorName": "CUresult, const char**",
+}
+"""What driver_api.py calls, as it believes that cuda.h declares it."""
+
+
+@needs_headers
+def test_the_driver_is_called_as_cuda_h_declares(tmp_path: Path) -> None:
+    assert _headers is not None and set(DECLARED) == set(driver_api.SIGNATURES)
+    assert {n: len(d.split(",")) for n, d in DECLARED.items()} == {
+        n: len(arguments) for n, arguments in driver_api.SIGNATURES.items()
+    }
+    same = "static_assert(std::is_same_v<decltype(&{0}), CUresult (*)({1})>, \"{0}\");"
+    lines = [same.format(name, types) for name, types in DECLARED.items()]
+    lines += ["static_assert(sizeof(CUdeviceptr) == 8 && sizeof(CUresult) == sizeof(int));"]
+    lines += [f"static_assert(CUDA_ERROR_OUT_OF_MEMORY == {driver_api.OUT_OF_MEMORY});"]
+    source = tmp_path / "driver.cpp"
+    source.write_text("#include <type_traits>\n#include <cuda.h>\n" + "\n".join(lines))
+    command = ["g++", "-std=c++17", "-fsyntax-only", *toolchain.header_flags(_headers.path), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:1500]
