@@ -52,6 +52,8 @@ class Confinement:
     """Device nodes that it may open."""
     readable: tuple[Path, ...] = ()
     """More that it may read."""
+    drives_gpu: bool = False
+    """See :class:`kernelwright.toolexec.sandbox.confinement.Limits`."""
 
     def on(self, gpu: GpuPlace) -> Confinement:
         """The same for a worker that drives a GPU; CUDA maps far more memory than it has."""
@@ -61,6 +63,7 @@ class Confinement:
             environment={**self.environment, **gpu.environment},
             nodes=gpu.nodes,
             readable=gpu.readable,
+            drives_gpu=True,
         )
 
     def limits(self) -> Limits:
@@ -71,6 +74,7 @@ class Confinement:
             scratch_bytes=self.scratch_bytes,
             processes=self.processes + 16 * self.threads if self.processes else 0,
             cpu_s=self.cpu_s,
+            drives_gpu=self.drives_gpu,
         )
 
 

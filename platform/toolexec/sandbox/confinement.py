@@ -54,6 +54,8 @@ class Limits:
     open_files: int = 1024
     cpu_s: int = 0
     """Processor seconds of each process."""
+    drives_gpu: bool = False
+    """Only where CUDA is used: it names its threads through /proc and makes local sockets, or does not start at all."""
 
 
 @dataclass

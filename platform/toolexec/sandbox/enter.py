@@ -68,7 +68,8 @@ def _apply(orders: dict[str, Any]) -> None:
         rules.enforce()
     if orders["seccomp"]:
         alone = os.getpid() if orders["guard_signals"] else 0
-        seccomp.install(self_only=alone, keep_modes=orders["keep_modes"])
+        local = orders["limits"]["drives_gpu"]
+        seccomp.install(self_only=alone, keep_modes=orders["keep_modes"], local_sockets=local)
 
 
 def _open_rules(orders: dict[str, Any]) -> landlock.Ruleset:
@@ -76,6 +77,8 @@ def _open_rules(orders: dict[str, Any]) -> landlock.Ruleset:
     rules.allow_reading([*orders["readable"], "/proc/self"])
     rules.allow_listing(orders["listable"])
     rules.allow_writing(orders["writable"])
+    if orders["limits"]["drives_gpu"]:
+        rules.allow_changing(["/proc/self/task"])
     return rules
 
 

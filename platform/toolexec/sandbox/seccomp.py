@@ -75,6 +75,12 @@ REFUSE = 0x00050000 | errno.EPERM
 NO_SUCH_CALL = 0x00050000 | errno.ENOSYS
 PRETEND = 0x00050000
 """Answers 0 without calling."""
+NOBODY_LISTENS = 0x00050000 | errno.ECONNREFUSED
+AF_UNIX = 1
+CONNECTED = (1, 5)
+"""SOCK_STREAM and SOCK_SEQPACKET."""
+LOCAL_SOCKETS = ("socket", "connect", "bind", "listen", "accept", "accept4")
+"""What CUDA calls when it starts: it looks for a daemon, and offers its debugger a socket of its own."""
 
 # BPF operations: load a word, jump if equal / greater / any bit set, and with a mask, return.
 LOAD, EQUAL, GREATER_EQUAL, ANY_BIT, AND, RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
@@ -169,13 +175,17 @@ def argument_checks(self_only: int) -> dict[str, list[Instruction]]:
     return checks
 
 
-def assemble(architecture: str, *, self_only: int = 0, keep_modes: bool = False) -> list[Instruction]:
+def assemble(
+    architecture: str, *, self_only: int = 0, keep_modes: bool = False, local_sockets: bool = False
+) -> list[Instruction]:
     """The program.
 
     Args:
         architecture: ``x86_64`` or ``aarch64``.
         self_only: the only process that may be signalled; 0 means no such check.
         keep_modes: pretend to change modes and times of files.
+        local_sockets: let sockets of the local family be made and listened on. They reach nobody: connecting is
+            answered as if nobody listened.
 
     Raises:
         KeyError: an architecture without a table.
@@ -195,10 +205,24 @@ def assemble(architecture: str, *, self_only: int = 0, keep_modes: bool = False)
         flat |= dict.fromkeys(numbers(SIGNALS, architecture).values(), REFUSE)
     if keep_modes:
         flat |= dict.fromkeys(numbers(MODES, architecture).values(), PRETEND)
+    checks = argument_checks(self_only)
+    if local_sockets:
+        table = numbers(TABLE, architecture)
+        for name in LOCAL_SOCKETS:
+            del flat[table[name]]
+        flat[table["connect"]] = NOBODY_LISTENS
+        checks["socket"] = [
+            load_argument(0),
+            Instruction(EQUAL, AF_UNIX, 1, 0),
+            answer(REFUSE),
+            load_argument(1),
+            Instruction(AND, 0xF),
+            *unless_equal(CONNECTED),  # a datagram could be told another address, by sendmsg
+        ]
     for number, action in flat.items():
         program += [Instruction(EQUAL, number, 0, 1), answer(action)]
-    checked = numbers(CHECKED, architecture)
-    for name, block in argument_checks(self_only).items():
+    checked = {**numbers(TABLE, architecture), **numbers(CHECKED, architecture)}
+    for name, block in checks.items():
         program += [Instruction(EQUAL, checked[name], 0, len(block)), *block]
     return [*program, answer(ALLOW)]
 
@@ -232,7 +256,7 @@ def supported() -> bool:
     return True
 
 
-def install(*, self_only: int = 0, keep_modes: bool = False) -> None:
+def install(*, self_only: int = 0, keep_modes: bool = False, local_sockets: bool = False) -> None:
     """Put the filter on this process and all it will start, for ever. Needs no_new_privs.
 
     With SPEC_ALLOW: older kernels would otherwise slow every store down for filtered processes (the mitigation of
@@ -241,7 +265,7 @@ def install(*, self_only: int = 0, keep_modes: bool = False) -> None:
     Raises:
         OSError: the kernel refused.
     """
-    program = assemble(machine(), self_only=self_only, keep_modes=keep_modes)
+    program = assemble(machine(), self_only=self_only, keep_modes=keep_modes, local_sockets=local_sockets)
     raw = (_Filter * len(program))(*(_Filter(i.code, i.if_true, i.if_false, i.value) for i in program))
     holder = _Program(len(program), raw)
     syscall("seccomp filter", _seccomp_number(), SET_MODE_FILTER, SPEC_ALLOW, ctypes.byref(holder))

@@ -1,5 +1,6 @@
 """Real attempts from inside each tier: what must be refused, what honest code needs, and what stays as it was."""
 
+import errno
 import json
 import os
 import socket
@@ -127,3 +128,48 @@ def test_the_attempts_succeed_without_a_sandbox(tmp_path: Path) -> None:
             "signal by owner", "shared memory", "new filter", "affinity", "unmask processes", "shell")  # fmt: skip
     refused = {name: told[name] for name in here if told[name].startswith("refused")}
     assert not refused
+
+
+STARTS_CUDA = """
+import json, os, socket, threading
+told, ready, end = {}, threading.Event(), threading.Event()
+def attempt(name, action):
+    try:
+        told[name] = repr(action())
+    except OSError as error:
+        told[name] = f"refused: {error.errno}"
+def write(path, text):
+    with open(path, "w") as stream:
+        stream.write(text)
+thread = threading.Thread(target=lambda: (ready.set(), end.wait()))
+thread.start()
+ready.wait()
+comm = f"/proc/self/task/{thread.native_id}/comm"
+def name_a_thread():
+    write(comm, "cuda-EvtHandlr")
+    return open(comm).read().strip()
+def listen():
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    made.bind(f"\\0kernelwright-{os.getpid()}")
+    made.listen(1)
+def ask_for_a_daemon():
+    socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect("/tmp/nvidia-mps/control")
+attempt("name", name_a_thread)
+attempt("listen", listen)
+attempt("ask", ask_for_a_daemon)
+attempt("datagram", lambda: socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+attempt("make", lambda: write("/proc/self/task/none", "x"))
+end.set()
+print(json.dumps(told))
+"""
+"""What libcuda does when it starts, as far as it is known, and what lies beside that."""
+
+
+def test_who_drives_a_gpu_may_do_what_cuda_does_and_nothing_beside(place: Any) -> None:
+    finished = place.run_python(STARTS_CUDA, drives_gpu=True)
+    assert finished["exit_code"] == 0, finished
+    told = json.loads(finished["output"].splitlines()[-1])
+    assert told["name"] == "'cuda-EvtHandlr'" and told["listen"] == "None", told
+    assert told["ask"] == f"refused: {errno.ECONNREFUSED}"
+    assert told["datagram"].startswith("refused") and told["make"].startswith("refused"), told
+    assert not managed(attempt_all(place, drives_gpu=True), NEVER)

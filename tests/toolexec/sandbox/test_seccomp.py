@@ -43,11 +43,11 @@ def verdict(program: list[Instruction], architecture: int, number: int, *argumen
             at += if_true if tests[code] else if_false
 
 
-def ask(architecture: str, name: str, *arguments: int, self_only: int = 0, keep_modes: bool = False) -> int:
+def ask(architecture: str, name: str, *arguments: int, **options: int) -> int:
     """The verdict on a call by name."""
     text = seccomp.TABLE + seccomp.MODES + seccomp.SIGNALS + seccomp.CHECKED
     number = seccomp.numbers(text, architecture)[name]
-    program = seccomp.assemble(architecture, self_only=self_only, keep_modes=keep_modes)
+    program = seccomp.assemble(architecture, **options)
     return verdict(program, seccomp.AUDIT_ARCH[architecture], number, *arguments)
 
 
@@ -93,6 +93,29 @@ def test_signals_to_itself_only(architecture: str) -> None:
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_modes_are_only_pretended(architecture: str) -> None:
     assert ask(architecture, "fchmodat", keep_modes=True) == PRETEND
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize(
+    ("name", "arguments", "expected"),
+    [
+        ("socket", (1, 5 | 0o2000000), ALLOW),
+        ("socket", (1, 1), ALLOW),
+        ("socket", (1, 2), REFUSE),
+        ("socket", (2, 1), REFUSE),
+        ("socket", (16, 3), REFUSE),
+        ("bind", (3,), ALLOW),
+        ("listen", (3,), ALLOW),
+        ("accept4", (3,), ALLOW),
+        ("connect", (3,), seccomp.NOBODY_LISTENS),
+        ("ptrace", (), REFUSE),
+        ("sendto", (3, 1, 1, 0, 64, 16), REFUSE),
+    ],
+)
+def test_who_drives_a_gpu_has_local_sockets_that_reach_nobody(
+    architecture: str, name: str, arguments: tuple[int, ...], expected: int
+) -> None:
+    assert ask(architecture, name, *arguments, local_sockets=True) == expected
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
