@@ -77,7 +77,7 @@ def check_machine(
     findings += [_asked(f"language {name}", ask) for name, ask in languages.items()]
     findings += [_asked(f"device {name}", ask) for name, ask in devices.items()]
     findings += check_counters()
-    return [*findings, check_gpu(), check_sandbox(sandbox)]
+    return [*findings, check_gpu(), *check_gpu_tools(), check_sandbox(sandbox)]
 
 
 def exit_status(findings: Iterable[Finding]) -> int:
@@ -178,6 +178,21 @@ def check_gpu() -> Finding:
         detail = "nvidia-smi is here but finds no GPU"
         return Finding(name="GPU", ok=False, detail=detail, remedy="check the driver: nvidia-smi")
     return Finding(name="GPU", ok=True, detail="none; kernels are measured on the CPU")
+
+
+def check_gpu_tools() -> list[Finding]:
+    """How kernels on a GPU are profiled and checked, and how counters are allowed; [] without a GPU's driver."""
+    if shutil.which("nvidia-smi") is None:
+        return []
+    from kernelwright.toolexec.counting import ncu, sanitizer
+
+    counts, checks = ncu.availability(), sanitizer.program()
+    return [
+        Finding(name="profiles on a GPU", ok=counts.ok, detail=counts.detail),
+        Finding(name="compute-sanitizer", ok=checks is not None,
+                detail="checks winners on a GPU" if checks else "not installed: winners are not checked by it",
+                remedy="" if checks else sanitizer.HOW_TO_GET),
+    ]  # fmt: skip
 
 
 def check_sandbox(tier: Tier) -> Finding:

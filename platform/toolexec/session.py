@@ -32,7 +32,9 @@ from kernelwright.records import (
 from kernelwright.toolexec.counting.counting import Counted, Work, count
 from kernelwright.toolexec.floors import Floors
 from kernelwright.toolexec.gpu_floors import GpuFloors
+from kernelwright.toolexec.gpu_profile import gpu_profile
 from kernelwright.toolexec.guards import ALL, Guards
+from kernelwright.toolexec.judge import gpu_looking
 from kernelwright.toolexec.judge.baselines import BaselineSet, cache_key, facts_of
 from kernelwright.toolexec.judge.cases import CaseBook
 from kernelwright.toolexec.judge.device_lock import DeviceLock
@@ -212,6 +214,8 @@ class Session:
     def profile(self, candidate: Candidate, evaluation: Evaluation) -> Profile:
         """Metrics and bottleneck of a candidate that passed."""
         counted = self._counted(candidate, evaluation) if self.settings.counters else None
+        if self._gpu is not None:
+            return gpu_profile(candidate, evaluation, self.facts, self._floors, counted)
         return profile_of(candidate, evaluation, self.facts, self._floors, counted)
 
     def _counted(self, candidate: Candidate, evaluation: Evaluation) -> Counted | None:
@@ -219,10 +223,13 @@ class Session:
         chosen = slowest(evaluation)
         if chosen is None or chosen.latency_us is None:
             return None
+        bench, builds = self._benches[chosen.workload], self._workplace().builds
+        if self._gpu is not None:
+            limit_s = self.settings.build_timeout_s
+            made = self._gpu.build(candidate, self.facts, workload=chosen.workload, folder=builds, timeout_s=limit_s)
+            return gpu_looking.counted(bench, self._gpu, candidate, made.artifact)
         if candidate.language is not LanguageName.CPP:
             return Counted(notes=[f"Nothing is counted of a kernel in {candidate.language}, only of C++."])
-        bench = self._benches[chosen.workload]
-        builds = self._workplace().builds
         built = language(candidate.language.value).build(
             candidate, self.facts, workload=chosen.workload, folder=builds, timeout_s=self.settings.build_timeout_s
         )
@@ -258,7 +265,7 @@ class Session:
 
     def _refilled(self, evaluation: Evaluation, candidate: Candidate) -> Evaluation:
         """Start a spare process for the next candidate, now that nothing is timed."""
-        self._pool.refill(role_of(candidate) if self._gpu is None else ROLE)
+        self._pool.refill(role_of(candidate) if self._gpu is None else self._gpu.role_of(candidate))
         return evaluation
 
     def _workplace(self) -> Workplace:

@@ -25,7 +25,7 @@ from kernelwright.toolexec.judge.contestant import Contestant
 from kernelwright.toolexec.judge.depths import Thoroughness
 from kernelwright.toolexec.judge.described import Described
 from kernelwright.toolexec.judge.device_lock import DeviceLock
-from kernelwright.toolexec.judge.gpu_side import ROLE, GpuSide
+from kernelwright.toolexec.judge.gpu_side import GpuSide
 from kernelwright.toolexec.judge.hidden_shapes import HiddenShapes
 from kernelwright.toolexec.judge.measured import Measured
 from kernelwright.toolexec.judge.pool import WorkerPool
@@ -97,7 +97,7 @@ class Bench:
 
     def role_of(self, candidate: Candidate) -> str:
         """Which kind of worker hosts a candidate there."""
-        return role_of(candidate) if self.gpu is None else ROLE
+        return role_of(candidate) if self.gpu is None else self.gpu.role_of(candidate)
 
     def cores(self) -> tuple[int, ...]:
         """Where workers run while they are timed."""
