@@ -256,9 +256,11 @@ def here(config: RunConfig) -> Environment:
 
     found: Environment = device(config.device).environment(threads=config.threads)
     return found
+    from kernelwright.search.gpu_space import GpuPipelineSpace
 
 
 def roles(config: RunConfig, workspace: Workspace, book: PromptBook | None = None) -> Roles:
+    from kernelwright.toolexec.languages.halide_gpu import own_schedule
     """The agents of a run, as the configuration has them, what they draw on, and are told (None: what was learned)."""
     from kernelwright.agents.adaptation import unmet
     from kernelwright.agents.coder import SearchCoder
@@ -273,7 +275,7 @@ def roles(config: RunConfig, workspace: Workspace, book: PromptBook | None = Non
     from kernelwright.search.tuner import OptunaTuner
 
     shelves = library(workspace, config)
-    space = PipelineSpace()
+    space = GpuPipelineSpace(own_schedule) if config.device.startswith("cuda") else PipelineSpace()
     # Without a model the exported graph decides; a library that is ranked whole by it gains nothing from vectors.
     large = config.library.index and len(shelves.scan()) > RANKED_WHOLE
     index = library_index(workspace, config) if large else None
