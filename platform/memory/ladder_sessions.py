@@ -67,7 +67,7 @@ def comparable(solution: Solution, sessions: Sequence[LadderSession], like: Ladd
     Args:
         solution: whose ladder it is.
         sessions: kept beside it.
-        like: its task, kind of machine, compiler and packages are asked for.
+        like: its task, kind of machine, judge, compiler and packages are asked for.
     """
     ids = {r.name: r.candidate.id for r in solution.rungs}
     return [
@@ -82,7 +82,7 @@ def comparable(solution: Solution, sessions: Sequence[LadderSession], like: Ladd
 def _conditions(environment: Environment) -> tuple[object, ...]:
     """What must be the same for two sessions' figures to be of one thing."""
     machine = (environment.cpu, environment.isa, environment.gpu, environment.threads)
-    return (*machine, environment.compiler, *(environment.versions.get(tool, "") for tool in TOOLS))
+    return (*machine, environment.judged_by, environment.compiler, *(environment.versions.get(t, "") for t in TOOLS))
 
 
 def pooled(solution: Solution, sessions: Sequence[LadderSession]) -> dict[str, RungNumbers]:

@@ -2,7 +2,7 @@
 
 Owns what is measured and when a rung counts as contradicted; ``repeatability.py`` says what a number's interval means.
 It measures nothing itself: the caller opens a session of the one judge. Absolute times are compared on the same kind of
-machine only, and ratios too: another machine may honestly give others.
+machine and by the same judge only, and ratios too: others may honestly give others.
 
 Each rung is judged once beside the rung before it, which is what its decision bought. Beside the best baseline too are
 the first, the last and the fastest, and those that state such a ratio: no other number hangs on it.
@@ -304,6 +304,9 @@ def _compared(
         return RungReport(name, evaluation, gain, speedup=speedup, unchecked="nothing was stated to compare with")
     if _machine(there) != _machine(here):
         why = f"measured on {_told(there)}, this is {_told(here)}"
+        return RungReport(name, evaluation, gain, speedup=speedup, unchecked=why)
+    if there.judged_by != here.judged_by:
+        why = f"measured by version {there.judged_by} of the judge, this is {here.judged_by}"
         return RungReport(name, evaluation, gain, speedup=speedup, unchecked=why)
     outside, compared = {}, 0
     for workload, stated in rung.latency_us.items():

@@ -1,6 +1,6 @@
 """The library from above: coverage, what is stale, and counts. Read-only.
 
-Owns what "stale" means: evidence from other hardware than this, or from an older toolchain.
+Owns what "stale" means: evidence from other hardware than this, from an older toolchain, or from an older judge.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from kernelwright.memory.verifications import Verification
 from kernelwright.records import Environment, ReviewState, Solution
 
-TOOLS = ("torch", "halide", "triton", "cupy")
-"""Packages whose version is part of a measurement."""
+TOOLS = ("torch", "halide", "triton", "cupy", "cupy-cuda12x", "cupy-cuda13x", "driver")
+"""Packages, and the GPU's driver, whose version is part of a measurement."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def coverage(solutions: Iterable[Solution]) -> list[Cell]:
 def stale(
     solutions: Iterable[Solution], here: Environment, verified: Mapping[str, Verification] | None = None
 ) -> list[Stale]:
-    """Entries in use whose times were taken elsewhere, with older tools, or never.
+    """Entries in use whose times were taken elsewhere, with older tools, by an older judge, or never.
 
     Args:
         solutions: of the library.
@@ -91,9 +91,11 @@ def _differs(there: Environment, here: Environment) -> list[str]:
         was, is_ = getattr(there, name), getattr(here, name)
         if was != is_ and (was or name == "cpu"):
             told.append(f"{name} was {was or 'not stated'}, here {is_ or 'none'}")
-    old, new = _number(there.compiler), _number(here.compiler)
-    if old and new and old < new:
+    if there.compiler and here.compiler and _older(there.compiler, here.compiler):
         told.append(f"compiler was {there.compiler}, here {here.compiler}")
+    if there.judged_by < here.judged_by:
+        old_judge = f"version {there.judge}" if there.judge else "from before versions"
+        told.append(f"judge was {old_judge}, here version {here.judge}")
     for tool in TOOLS:
         was, is_ = there.versions.get(tool, ""), here.versions.get(tool, "")
         if was and is_ and _number(was) < _number(is_):
@@ -101,9 +103,14 @@ def _differs(there: Environment, here: Environment) -> list[str]:
     return told
 
 
+def _older(was: str, is_: str) -> bool:
+    """Whether a compiler is an older one than that here, or another: its kernels have other times."""
+    return ("clang" in was) != ("clang" in is_) or _number(was) < _number(is_)
+
+
 def _number(version: str) -> tuple[int, ...]:
-    """The first dotted number in a version's text, as numbers: ``g++ 12.2.0`` -> (12, 2, 0)."""
-    found = re.search(r"\d+(?:\.\d+)*", version.split("+")[0].replace("g++", "").replace("c++", ""))
+    """The first dotted number in a version's text, as numbers: ``g++ (Debian 12.2.0-14) 12.2.0`` -> (12, 2, 0)."""
+    found = re.search(r"\d+(?:\.\d+)+", version) or re.search(r"\d+", version)
     return tuple(int(n) for n in found.group().split(".")) if found else ()
 
 

@@ -8,6 +8,9 @@ from pydantic import Field
 
 from kernelwright.records.record import Record, content_hash
 
+FIRST_JUDGE = 1
+"""The version of the judge with which versions began."""
+
 
 class Environment(Record):
     """Where and with what something was measured."""
@@ -39,11 +42,22 @@ class Environment(Record):
     """``L1``, ``L2``, ``L3`` -> bytes of the data cache that one core sees; levels that are not known are left out."""
     clock_ghz: float | None = None
     """The clock that the system named when measuring began; it moves with load and heat."""
+    judge: int = Field(default=0, ge=0)
+    """Version of the judge that measured (`toolexec/judge_version.py`); 0: not stated, see :attr:`judged_by`."""
+
+    @property
+    def judged_by(self) -> int:
+        """Version of the judge; what states none is from before versions were kept, and counts as the first."""
+        return self.judge or FIRST_JUDGE
 
     @property
     def machine_id(self) -> str:
-        """Hash over what makes cached times comparable (not the load, nor what follows from the processor)."""
-        return content_hash(self.model_dump(mode="json", exclude={"load_1m", "cache_bytes", "clock_ghz"}), length=12)
+        """Hash over what makes cached times comparable: not the load, nor what follows from the processor.
+
+        A later judge than the first measures anew; what the first one kept stays comparable with what states none.
+        """
+        told = self.model_dump(mode="json", exclude={"load_1m", "cache_bytes", "clock_ghz", "judge"})
+        return content_hash(told if self.judged_by == FIRST_JUDGE else {**told, "judge": self.judge}, length=12)
 
 
 class Ceilings(Record):

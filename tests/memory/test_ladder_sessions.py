@@ -83,14 +83,22 @@ def test_sessions_count_together(solution: Solution) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"cpu": "Another"}, {"threads": 2}, {"compiler": "g++ 13.1.0"}, {"versions": {"torch": "2.14.0"}}],
-    ids=["cpu", "threads", "compiler", "package"],
+    [{"cpu": "Another"}, {"threads": 2}, {"compiler": "g++ 13.1.0"}, {"versions": {"torch": "2.14.0"}}, {"judge": 2}],
+    ids=["cpu", "threads", "compiler", "package", "judge"],
 )
 def test_sessions_under_other_conditions_do_not_count(solution: Solution, change: Mapping[str, object]) -> None:
     new = a_session(solution, 400, 200)
     old = a_session(solution, 300, 100, environment=HERE.model_copy(update=change))
     busier = a_session(solution, 380, 200, environment=HERE.model_copy(update={"load_1m": 0.4}))
     assert comparable(solution, [old, busier, new], new) == [busier, new]
+
+
+def test_sessions_from_before_versions_count_with_those_of_the_first_judge(solution: Solution) -> None:
+    first = a_session(solution, 400, 200, environment=HERE.model_copy(update={"judge": 1}))
+    before, second = a_session(solution, 410, 200), a_session(
+        solution, 400, 100, environment=HERE.model_copy(update={"judge": 2})
+    )
+    assert comparable(solution, [before, first, second], first) == [before, first]
 
 
 def test_sessions_of_other_sources_do_not_count(solution: Solution) -> None:

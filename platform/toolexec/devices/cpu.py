@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kernelwright.protocols import Availability
 from kernelwright.records import Environment
+from kernelwright.toolexec.judge_version import JUDGE_VERSION
 from kernelwright.toolexec.languages.compiling import compiler_version, cxx_compiler
 
 PACKAGES = ("torch", "numpy", "halide")
@@ -59,6 +60,7 @@ class CpuDevice:
             load_1m=round(os.getloadavg()[0], 2),
             cache_bytes=cache_bytes(),
             clock_ghz=clock_ghz(info),
+            judge=JUDGE_VERSION,
         )
 
 

@@ -1,0 +1,10 @@
+"""Which judge this is: the number that every measurement carries, so that figures of an older one can be told apart.
+
+Owns the number and what each one changed. Raise it when the same kernel on the same machine would be given another
+time, ratio or verdict than before: another way to time, other baselines, other tolerances. Not for speed, words, or
+attacks that no honest kernel notices. What an older judge measured turns stale
+by it, and cached baselines are measured anew.
+"""
+
+JUDGE_VERSION = 1
+"""1: baselines run without gradients, on the candidate's cores, and the best one in every round (2026-11-30)."""
