@@ -1,17 +1,23 @@
 """SearchPlanner: draws decisions from library solutions and their ladders, and from the rules of scheduling.
 
-It needs no model. A solution is tried at its best rung first; solutions take turns, so that one precedent cannot fill a
-round. Once a candidate has passed, moves on the best one join in.
+It needs no model. A solution is tried at its fastest rung first; solutions take turns, so that none fills a round. Once a
+candidate has passed, moves on the best one join in.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
+from statistics import fmean
 
 from kernelwright.agents.adaptation import bind
 from kernelwright.protocols import Knowledge, Recalled, ScheduleSpace, TechniqueEvidence
-from kernelwright.records import Candidate, Decision, Entry, Rung, Solution
+from kernelwright.records import Candidate, Decision, Directive, Entry, Rung, Solution
+from kernelwright.search.prefetching import PREFETCH
+
+NEAREST = 2
+"""Precedents whose turn comes before the rules': those fit by construction, which distant ones seldom do."""
 
 
 class SearchPlanner:
@@ -23,11 +29,15 @@ class SearchPlanner:
 
     def __init__(self, space: ScheduleSpace) -> None:
         self._space = space
+        self._starts: dict[str, Candidate | None] = {}
+        self._bound: dict[tuple[str, str, int], bool] = {}
+        """Of a task, does a rung of a recipe fit its pipeline?"""
 
     def plan(self, knowledge: Knowledge, *, limit: int) -> list[Decision]:
         """Ranked decisions, best first; [] when nothing is left to try."""
         tried = {d.key for d in knowledge.tried}
-        moves = _take_turns([self._refinements(knowledge), *self._precedents(knowledge), self._rules(knowledge)])
+        near, far = (precedents := self._precedents(knowledge))[:NEAREST], precedents[NEAREST:]
+        moves = _take_turns([self._refinements(knowledge), *near, self._rules(knowledge), *far])
         fresh: dict[str, Decision] = {}
         for move in moves:
             if move.key not in tried:
@@ -43,12 +53,33 @@ class SearchPlanner:
                 continue
             if solution.entry is not Entry.PIPELINE and not bind(solution, knowledge.facts).fits:
                 continue
-            ladders.append([_adopt(recalled, index, knowledge) for index in best_first(solution)])
+            fitting = [index for index in best_first(solution) if self._fits(solution, index, knowledge)]
+            if fitting:
+                ladders.append([_adopt(recalled, index, knowledge) for index in fitting])
         return ladders
+
+    def _fits(self, solution: Solution, index: int, knowledge: Knowledge) -> bool:
+        """A recipe that cannot be carried out on the task's pipeline is no move; sources were bound before."""
+        if solution.entry is not Entry.PIPELINE:
+            return True
+        key = (knowledge.facts.task_id, solution.id, index)
+        if key not in self._bound:
+            start, rung = self._start(knowledge), solution.rungs[index]
+            begun = start and start.model_copy(update={"tunables": rung.candidate.tunables})
+            made = self._space.apply(begun, rung.decision.directives) if begun is not None else None
+            self._bound[key] = made is not None
+        return self._bound[key]
+
+    def _start(self, knowledge: Knowledge) -> Candidate | None:
+        """The task's pipeline under a plain schedule; None when it has none."""
+        task = knowledge.facts.task_id
+        if task not in self._starts:
+            self._starts[task] = self._space.start(knowledge.facts)
+        return self._starts[task]
 
     def _rules(self, knowledge: Knowledge) -> list[Decision]:
         """What the rules of scheduling suggest for the reference as a pipeline, most promising first."""
-        if "halide" not in knowledge.languages or (start := self._space.start(knowledge.facts)) is None:
+        if "halide" not in knowledge.languages or (start := self._start(knowledge)) is None:
             return []
         plain = Decision(
             technique="plain-schedule",
@@ -70,12 +101,34 @@ class SearchPlanner:
         if best.entry is Entry.C:
             return [_with_flag(flag, why, best, knowledge) for flag, why in FLAGS if flag not in best.flags]
         if best.entry is Entry.PIPELINE:
-            return self._further_rewrites(best, knowledge)
+            return [*self._ahead(best, knowledge), *self._further_rewrites(best, knowledge)]
         return []
+
+    def _ahead(self, best: Candidate, knowledge: Knowledge) -> list[Decision]:
+        """The schedule of the best, with its inputs asked for ahead; [] where it does so or nothing large is read."""
+        recipe = next((d.directives for d in knowledge.tried if d.child == best.id), ())
+        start = self._start(knowledge)
+        if start is None or any(d.verb == PREFETCH for d in recipe):
+            return []
+        directives = (*recipe, Directive(func="@stages", verb=PREFETCH, args=("$AHEAD",)))
+        decision = Decision(
+            technique="software-prefetch",
+            summary="Keep the schedule of the best and ask for large inputs ahead of where they are read first",
+            where="whole kernel",
+            bottleneck="memory",
+            hypothesis="What comes in lies in a far cache or in memory: lines asked for early are there when needed",
+            predicted_speedup=1.1,
+            directives=directives,
+            source="search",
+            parent=best.id,
+            round=knowledge.round,
+        )
+        fits = self._space.apply(start.model_copy(update={"tunables": best.tunables}), directives)
+        return [decision] if fits is not None else []
 
     def _further_rewrites(self, best: Candidate, knowledge: Knowledge) -> list[Decision]:
         recipe = next((d.directives for d in knowledge.tried if d.child == best.id), ())
-        start = self._space.start(knowledge.facts)
+        start = self._start(knowledge)
         if not recipe or start is None:
             return []
         have = {(r.func, r.args) for r in recipe if r.verb == "rewrite"}
@@ -121,10 +174,26 @@ def _with_flag(flag: str, why: str, best: Candidate, knowledge: Knowledge) -> De
 
 
 def best_first(solution: Solution) -> list[int]:
-    """Indices of a ladder's rungs in the order to try: by measured speed-up where all have one, else last first."""
+    """Indices of a ladder's rungs in the order to try: fastest first where all were timed alike, else last first.
+
+    Times say most: a ladder states its speed-up over a baseline at its ends and its fastest rung only. Where there are
+    none, speed-ups decide if all have one.
+    """
     last_first = list(range(len(solution.rungs)))[::-1]
+    took = _times(solution.rungs)
+    if took:
+        return sorted(last_first, key=lambda i: took[i])
     measured = [r.speedup.value for r in solution.rungs if r.speedup is not None]
     return sorted(last_first, key=lambda i: -measured[i]) if len(measured) == len(last_first) else last_first
+
+
+def _times(rungs: Sequence[Rung]) -> list[float]:
+    """Mean logarithm of each rung's times; [] unless all were timed on the same workloads of one machine."""
+    workloads = {frozenset(r.latency_us) for r in rungs}
+    machines = {r.environment.machine_id if r.environment is not None else "" for r in rungs}
+    if len(workloads) != 1 or len(machines) != 1 or not next(iter(workloads)):
+        return []
+    return [fmean(math.log(time.median) for time in r.latency_us.values()) for r in rungs]
 
 
 def _adopt(recalled: Recalled, index: int, knowledge: Knowledge) -> Decision:

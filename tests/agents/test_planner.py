@@ -1,12 +1,23 @@
 """Planner: turns between precedents, memory of what was tried, moves on the best."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from fakes.records import a_baseline, a_candidate, a_decision, a_ratio, a_task, some_facts
+from fakes.records import a_baseline, a_candidate, a_decision, a_ratio, a_task, an_environment, some_facts
 
-from kernelwright.agents.planner import SearchPlanner
+from kernelwright.agents.planner import SearchPlanner, best_first
 from kernelwright.protocols import Knowledge, Recalled
-from kernelwright.records import Candidate, Decision, Directive, Entry, Provenance, Rung, Solution, TaskFacts
+from kernelwright.records import (
+    Candidate,
+    Decision,
+    Directive,
+    Entry,
+    Interval,
+    Provenance,
+    Rung,
+    Solution,
+    TaskFacts,
+)
 
 
 class NoPipelines:
@@ -98,3 +109,30 @@ def test_a_measured_ladder_is_tried_at_its_fastest_rung_first():
     found = plan(knowledge(measured), limit=3)
     assert [d.source for d in found] == ["solution:one#1", "solution:one#2", "solution:one#0"]
     assert "best rung" in found[0].summary
+
+
+def timed(recalled: Recalled, *times_us: dict[str, float], cpus: Sequence[str] = ()) -> Recalled:
+    """The ladder with times, and a speed-up over a baseline at its ends only, as ladders are measured."""
+    rungs = []
+    for place, (rung, times) in enumerate(zip(recalled.solution.rungs, times_us, strict=True)):
+        latency = {w: Interval(median=t, low=t * 0.99, high=t * 1.01, samples=20) for w, t in times.items()}
+        there = an_environment() if not cpus else an_environment().model_copy(update={"cpu": cpus[place]})
+        ratio = a_ratio(1.5) if place in (0, len(times_us) - 1) else None
+        rungs.append(rung.model_copy(update={"latency_us": latency, "environment": there, "speedup": ratio}))
+    return replace(recalled, solution=recalled.solution.model_copy(update={"rungs": tuple(rungs)}))
+
+
+def test_a_timed_ladder_is_tried_at_its_fastest_rung_first():
+    three = ladder("one", 3)
+    assert best_first(timed(three, {"a": 9.0}, {"a": 5.0}, {"a": 6.0}).solution) == [1, 2, 0]
+    two_workloads = timed(three, {"a": 1.0, "b": 90.0}, {"a": 3.0, "b": 10.0}, {"a": 4.0, "b": 10.0})
+    assert best_first(two_workloads.solution) == [1, 2, 0], "by the geometric mean over workloads"
+    assert best_first(timed(three, {"a": 5.0}, {"a": 5.0}, {"a": 5.0}).solution) == [2, 1, 0], "a tie: the last first"
+
+
+def test_times_that_cannot_be_compared_leave_the_last_rung_first():
+    three = ladder("one", 3)
+    assert best_first(timed(three, {"a": 5.0}, {"a": 4.0}, {}).solution) == [2, 1, 0]
+    assert best_first(timed(three, {"a": 5.0}, {"b": 4.0}, {"a": 6.0}).solution) == [2, 1, 0]
+    elsewhere = timed(three, {"a": 5.0}, {"a": 4.0}, {"a": 6.0}, cpus=("one", "one", "other"))
+    assert best_first(elsewhere.solution) == [2, 1, 0]
