@@ -16,6 +16,7 @@ from kernelwright.errors import LibraryError
 from kernelwright.memory import yaml_text
 from kernelwright.memory.duplicates import Pair
 from kernelwright.memory.library import Library
+from kernelwright.memory.licences import is_stated
 from kernelwright.memory.solution_files import SOLUTION_FILE, load_solution
 from kernelwright.records import ReviewState, Solution
 
@@ -39,13 +40,17 @@ def review(library: Library, id: str, state: ReviewState, *, reviewer: str, reas
 
     Raises:
         UnknownName: no such entry.
-        LibraryError: it is broken, is in this state already, lacks a reviewer or reason, or cannot be written.
+        LibraryError: it is broken, is in this state already, lacks a reviewer or reason, shall be promoted without a
+            stated licence, or cannot be written.
     """
     solution = library.get(id)
     if not reviewer.strip() or not reason.strip():
         raise LibraryError("a review needs a reviewer and a reason", hint="--reviewer NAME --reason TEXT")
     if solution.review.state not in FROM.get(state, ()):
         raise LibraryError(f"{id} is {solution.review.state} and cannot become {state}")
+    if state is ReviewState.PROMOTED and not is_stated(solution.licence):
+        hint = f"say it in {library.folder(id) / SOLUTION_FILE}"
+        raise LibraryError(f"{id}: its licence is {solution.licence!r}: nobody said under which one it is", hint=hint)
     folder = writable(library, id)
     file = folder / SOLUTION_FILE
     day = datetime.now(UTC).date().isoformat()

@@ -13,7 +13,15 @@ COMPATIBLE = frozenset(
     CC-BY-4.0""".split()
 )
 """Permissive ones that the ASF's policy lists as fit for inclusion (its category A), by SPDX identifier."""
+UNSTATED = frozenset({"", "unstated", "unknown", "none", "noassertion", "n/a", "tbd"})
+"""Words, in lower case, that stand where nobody has said under which licence something is."""
 _EXCEPTIONS = frozenset({"LLVM-exception"})
+
+
+def is_stated(licence: str) -> bool:
+    """Whether an entry says under which licence it is; of several that hold together, all must be said."""
+    words = re.findall(r"[^\s()]+", licence) or [""]
+    return not any(word.lower() in UNSTATED for word in words)
 
 
 def refusal_of(licence: str) -> str:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from fakes.records import a_task, an_environment
+from fakes.records import a_task
 from fakes.solutions import a_ladder_folder
 
 from kernelwright.errors import LibraryError, UnknownName
@@ -14,7 +14,7 @@ from kernelwright.memory.duplicates import duplicates
 from kernelwright.memory.library import Library
 from kernelwright.memory.licences import refusal_of
 from kernelwright.memory.survey import coverage, stale, stats
-from kernelwright.records import ReviewState
+from kernelwright.records import ReviewState, Solution
 
 KERNEL = """\
 // Mean of every 3x3 window, in two passes over rows.
@@ -52,6 +52,18 @@ def test_only_some_changes_of_state_make_sense(library: Library) -> None:
         review(library, "box-blur", ReviewState.PROMOTED, reviewer="me", reason="again")
     with pytest.raises(UnknownName, match="box-blur"):
         review(library, "box-blu", ReviewState.RETIRED, reviewer="me", reason="typo")
+
+
+@pytest.mark.parametrize("licence", ["unstated", "Apache-2.0 AND unstated", "NOASSERTION"])
+def test_nothing_is_promoted_whose_licence_nobody_stated(library: Library, tmp_path: Path, licence: str) -> None:
+    """A run on a file of one's own offers its kernel with the licence of that file, which may say none."""
+    edit = {"licence: Apache-2.0": f"licence: {licence}"}
+    folder = a_ladder_folder(tmp_path / "user", "mine", family="norm", state="proposed", edit=edit)
+    with pytest.raises(LibraryError, match="nobody said"):
+        review(library, "mine", ReviewState.PROMOTED, reviewer="me", reason="fast")
+    head = folder / "solution.yaml"
+    head.write_text(head.read_text().replace(licence, "MIT"))
+    assert review(library, "mine", ReviewState.PROMOTED, reviewer="me", reason="fast").review.state == "promoted"
 
 
 def test_near_duplicates_are_found_and_merged(library: Library, tmp_path: Path) -> None:
@@ -124,7 +136,54 @@ def test_what_is_stale(library: Library) -> None:
     assert old.reasons == ("torch was 2.13.0, here 2.14.0",)
     older = there.model_copy(update={"versions": {"torch": "2.9.1"}})
     assert stale(library.solutions, older) == []
-    assert an_environment() is not None
+
+
+def measured_in(solution: Solution, **there: object) -> Solution:
+    """The entry as if all of its rungs had been measured under other conditions."""
+    rungs = []
+    for rung in solution.rungs:
+        assert rung.environment is not None
+        rungs.append(rung.model_copy(update={"environment": rung.environment.model_copy(update=there)}))
+    return solution.model_copy(update={"rungs": tuple(rungs)})
+
+
+@pytest.mark.parametrize(
+    ("there", "here", "told"),
+    [
+        (0, 1, ""),
+        (1, 1, ""),
+        (0, 2, "judge was from before versions, here version 2"),
+        (1, 2, "judge was version 1, here version 2"),
+        (2, 1, ""),
+    ],
+)
+def test_what_an_older_judge_measured_is_stale(library: Library, there: int, here: int, told: str) -> None:
+    """What states no version is from before versions were kept; the first version takes it for its own."""
+    entry = measured_in(library.get("box-blur"), judge=there)
+    now = entry.rungs[0].environment
+    assert now is not None
+    assert [s.reasons for s in stale([entry], now.model_copy(update={"judge": here}))] == ([(told,)] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("there", "here", "is_stale"),
+    [
+        ("g++ (Debian 12.2.0-14+deb12u1) 12.2.0", "g++ (Debian 12.2.0-14+deb12u1) 12.2.0", False),
+        ("g++ (Debian 12.2.0-14+deb12u1) 12.2.0", "g++ (Ubuntu 13.3.0-6ubuntu2) 13.3.0", True),
+        ("g++ 13.3.0", "g++ 12.2.0", False),
+        ("g++ 9.4.0", "g++ 12.2.0", True),
+        ("g++ 12.2.0", "Debian clang version 19.1.7", True),
+        ("g++ 12.2.0", "", False),
+    ],
+)
+def test_what_an_older_or_another_compiler_made_is_stale(
+    library: Library, there: str, here: str, is_stale: bool
+) -> None:
+    entry = measured_in(library.get("box-blur"), compiler=there)
+    now = entry.rungs[0].environment
+    assert now is not None
+    found = stale([entry], now.model_copy(update={"compiler": here}))
+    assert [s.reasons for s in found] == ([(f"compiler was {there}, here {here}",)] if is_stale else [])
 
 
 def test_coverage_and_counts_leave_out_what_is_not_in_use(library: Library, tmp_path: Path) -> None:
