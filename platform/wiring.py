@@ -195,18 +195,9 @@ def _pages() -> list[tuple[Document, str]]:
     return [(document, document.hash) for document in documents]
 
 
-def ask_library(
-    workspace: Workspace,
-    task: Task,
-    config: RunConfig,
-    *,
-    languages: Sequence[str] = (),
-    bottleneck: str = "",
-    exclude_same_task: bool = False,
-    limit: int = 8,
-) -> Answers:
-    """All that memory knows for a task; the recall is recorded."""
-    from kernelwright.memory.answers import answer
+def ask_library(workspace: Workspace, task: Task, config: RunConfig, **conditions: Any) -> Answers:
+    """All that memory knows for a task, under the conditions of `memory.answers.Asked`; the recall is recorded."""
+    from kernelwright.memory.answers import Asked, answer
     from kernelwright.memory.knowledge_pages import load_techniques
     from kernelwright.memory.recall_log import note_recall
 
@@ -217,12 +208,9 @@ def ask_library(
         load_techniques()[0],
         task,
         task_facts(workspace, task, config),
-        languages=languages,
-        bottleneck=bottleneck,
-        exclude_same_task=exclude_same_task,
-        limit=limit,
+        Asked(**conditions),
     )
-    note_recall(workspace.recalls_file, answers.to_line(languages=languages))
+    note_recall(workspace.recalls_file, answers.to_line())
     return answers
 
 
@@ -256,11 +244,9 @@ def here(config: RunConfig) -> Environment:
 
     found: Environment = device(config.device).environment(threads=config.threads)
     return found
-    from kernelwright.search.gpu_space import GpuPipelineSpace
 
 
 def roles(config: RunConfig, workspace: Workspace, book: PromptBook | None = None) -> Roles:
-    from kernelwright.toolexec.languages.halide_gpu import own_schedule
     """The agents of a run, as the configuration has them, what they draw on, and are told (None: what was learned)."""
     from kernelwright.agents.adaptation import unmet
     from kernelwright.agents.coder import SearchCoder
@@ -270,9 +256,11 @@ def roles(config: RunConfig, workspace: Workspace, book: PromptBook | None = Non
     from kernelwright.agents.reflector import SearchReflector
     from kernelwright.memory.recall import RANKED_WHOLE, LibraryRecall
     from kernelwright.promptopt.book import BUDGET_TOKENS, LearnedPrompts
+    from kernelwright.search.gpu_space import GpuPipelineSpace
     from kernelwright.search.pipeline_tuner import PipelineTuner
     from kernelwright.search.schedule_space import PipelineSpace
     from kernelwright.search.tuner import OptunaTuner
+    from kernelwright.toolexec.languages.halide_gpu import own_schedule
 
     shelves = library(workspace, config)
     space = GpuPipelineSpace(own_schedule) if config.device.startswith("cuda") else PipelineSpace()

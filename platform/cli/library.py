@@ -44,6 +44,21 @@ def opened(
     return Workspace.open(workspace), load_config(files=config or (), overrides=option or ())
 
 
+
+def known_state(state: str) -> str:
+    """A review state by its name; "" stays.
+
+    Raises:
+        UnknownName: there is none of this name.
+    """
+    from kernelwright.errors import UnknownName
+    from kernelwright.records import ReviewState
+
+    if state and state not in list(ReviewState):
+        raise UnknownName("state", state, list(ReviewState))
+    return state
+
+
 @app.command("list")
 def list_(
     state: StateOption = "",
@@ -63,7 +78,7 @@ def list_(
     rows = [
         s
         for s in library.solutions
-        if s.review.state == (state or s.review.state)
+        if s.review.state == (known_state(state) or s.review.state)
         and s.language in (language or [s.language])
         and s.family in (family or [s.family])
     ]
@@ -123,7 +138,7 @@ def search(
 
     place, run_config = opened(workspace, config, option)
     index = wiring.synced_index(place, run_config)
-    states = [state] if state else ["promoted", "proposed"]
+    states = [known_state(state)] if state else ["promoted", "proposed"]
     wanted = Wanted(
         languages=language or (),
         families=family or (),
@@ -147,6 +162,9 @@ def recall(
     task: Annotated[str, typer.Argument(help="A task's name, its folder, or a KernelBench file.")],
     bottleneck: Annotated[str, typer.Option(help="Of the current profile: memory, compute, latency, ...")] = "",
     language: LanguageOption = None,
+    family: FamilyOption = None,
+    device: Annotated[str, typer.Option(help="cpu or cuda: only what is for it.")] = "",
+    dtype: Annotated[str, typer.Option(help="Only solutions that hold for it, e.g. float16.")] = "",
     exclude_same_task: Annotated[
         bool, typer.Option("--exclude-same-task", help="Leave out what was made for this very task.")
     ] = False,
@@ -167,6 +185,9 @@ def recall(
         wiring.find_task(place, task, set_ or ()),
         run_config,
         languages=language or (),
+        families=family or (),
+        device=device,
+        dtype=dtype,
         bottleneck=bottleneck,
         exclude_same_task=exclude_same_task or run_config.library.exclude_same_task,
         limit=limit,

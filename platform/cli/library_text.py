@@ -82,7 +82,7 @@ def solution_text(
         ("recalled", f"by {format_count(credit.recalled, 'run')}, used by {credit.used}, won {credit.won} of them"),
         (
             "verified",
-            f"{verified.at[:10]}, {'reproduced' if verified.reproduced else 'NOT reproduced'}" if verified else "",
+            f"{verified.at[:10]}, {_verdict(verified)}" if verified else "",
         ),
         ("folder", f"{folder} ({solution.origin})"),
     ]
@@ -179,9 +179,16 @@ def verification_text(told: Verification, *, columns: int | None = None) -> str:
     table = grid("rung", "result", flexible=("result",))
     for name, result in told.rungs.items():
         table.add_row(words(name), words(result))
-    verdict = "reproduced" if told.reproduced else "NOT reproduced"
-    head = f"{told.id} on {told.task}: {verdict} ({told.depth}, {told.environment.cpu}, {told.at[:10]})"
+    head = f"{told.id} on {told.task}: {_verdict(told)} ({told.depth}, {told.environment.cpu}, {told.at[:10]})"
     return as_text([words(head, "bold"), table], columns=columns)
+
+
+def _verdict(told: Verification) -> str:
+    """What a verification came to: nothing is called reproduced where nothing stated was compared."""
+    if not told.reproduced:
+        return "NOT reproduced"
+    compared = any(result.startswith("reproduced") for result in told.rungs.values())
+    return "reproduced" if compared else "right, with nothing to compare"
 
 
 def sync_text(report: SyncReport) -> str:
@@ -241,9 +248,10 @@ def misses_text(found: Sequence[Miss], *, columns: int | None = None) -> str:
     """What was sought in vain."""
     if not found:
         return "no recall found nothing"
-    table = grid("when", "task", "where", "languages", "bottleneck")
+    table = grid("when", "task", "where", "asked for", "bottleneck")
     for m in found:
-        table.add_row(*(words(t) for t in (m.at[:16], m.task, m.where, " ".join(m.languages), m.bottleneck)))
+        asked = " ".join((*m.languages, *m.conditions))
+        table.add_row(*(words(t) for t in (m.at[:16], m.task, m.where, asked, m.bottleneck)))
     return as_text([table], columns=columns)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kernelwright.memory.catalogue import Wanted
 from kernelwright.memory.documents import Document
 from kernelwright.memory.evidence import Evidence
 from kernelwright.memory.lexical import words
@@ -22,6 +23,25 @@ from kernelwright.workspace import now
 SIMILAR = 3
 """The families of so many nearest solutions count as similar to the task's own."""
 RECALL_FORMAT = "kernelwright/recall/1"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a recall is asked for, besides the task; () and "" leave a condition open."""
+
+    languages: Sequence[str] = ()
+    families: Sequence[str] = ()
+    """Of solutions; decisions and pages go by the task's own and similar ones."""
+    device: str = ""
+    """cpu or cuda: of solutions, decisions and pages."""
+    dtype: str = ""
+    """Solutions that hold for it, or for any."""
+    bottleneck: str = ""
+    """Of the task's current profile. Decisions must address it; solutions and pages that do are preferred."""
+    exclude_same_task: bool = False
+    """Leave out what was made for this very task, and what its decisions bought."""
+    limit: int = 8
+    """Of each kind of answer."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +69,20 @@ class Answers:
     """What recall has to say on a task."""
 
     task: Task
-    bottleneck: str
+    asked: Asked
     solutions: tuple[Recalled, ...]
     decisions: tuple[DecisionAnswer, ...]
     techniques: tuple[TechniqueAnswer, ...]
-    excluded_same_task: bool
+
+    @property
+    def bottleneck(self) -> str:
+        """What was asked for."""
+        return self.asked.bottleneck
+
+    @property
+    def excluded_same_task(self) -> bool:
+        """Whether what was made for this very task was left out."""
+        return self.asked.exclude_same_task
 
     @property
     def same_task(self) -> bool:
@@ -65,16 +94,14 @@ class Answers:
         """Whether a curator should look: nothing in common with any solution."""
         return not any(NO_OPERATOR not in r.reasons for r in self.solutions)
 
-    def to_line(self, *, languages: Sequence[str], query: str = "") -> dict[str, Any]:
+    def to_line(self) -> dict[str, Any]:
         """The recall as it is kept in recalls.jsonl."""
+        asked = {k: list(v) if isinstance(v, tuple | list) else v for k, v in vars(self.asked).items()}
         return {
             "format": RECALL_FORMAT,
             "at": now(),
             "task": self.task.name,
-            "query": query,
-            "languages": list(languages),
-            "bottleneck": self.bottleneck,
-            "exclude_same_task": self.excluded_same_task,
+            **asked,
             "found": recorded(self.solutions),
             "decisions": [d.evidence.technique for d in self.decisions],
             "techniques": [t.technique.id for t in self.techniques],
@@ -87,11 +114,7 @@ def answer(
     pages: Sequence[Technique],
     task: Task,
     facts: TaskFacts,
-    *,
-    languages: Sequence[str] = (),
-    bottleneck: str = "",
-    exclude_same_task: bool = False,
-    limit: int = 8,
+    asked: Asked | None = None,
 ) -> Answers:
     """Ask all three memories about a task.
 
@@ -100,19 +123,24 @@ def answer(
         evidence: what decisions bought.
         pages: the technique pages.
         task, facts: what precedents are sought for.
-        languages: only these; () means any.
-        bottleneck: of the task's current profile; "" means unknown.
-        exclude_same_task: leave out what was made for this very task.
-        limit: of each kind of answer.
+        asked: the conditions; None means none.
     """
+    asked = asked or Asked()
     solutions = recall.recall(
-        task, facts, languages=languages, bottleneck=bottleneck, exclude_same_task=exclude_same_task, limit=limit
-    )
+        task, facts, languages=asked.languages, bottleneck=asked.bottleneck, exclude_same_task=asked.exclude_same_task,
+        limit=asked.limit, only=Wanted(families=asked.families, device=asked.device, dtype=asked.dtype),
+    )  # fmt: skip
     families = similar_families(task, solutions)
-    told = evidence.similar(families, bottleneck=bottleneck, languages=languages)
-    decisions = [DecisionAnswer(e, families, _precedents(e.technique, solutions)) for e in told[:limit]]
-    techniques = fitting_pages(pages, task, solutions, families=families, languages=languages, bottleneck=bottleneck)
-    return Answers(task, bottleneck, tuple(solutions), tuple(decisions), tuple(techniques[:limit]), exclude_same_task)
+    told = evidence.similar(
+        families, bottleneck=asked.bottleneck, languages=asked.languages, device=asked.device,
+        without=recall.sources_of(task) if asked.exclude_same_task else (),
+    )  # fmt: skip
+    decisions = [DecisionAnswer(e, families, _precedents(e.technique, solutions)) for e in told[: asked.limit]]
+    techniques = fitting_pages(
+        pages, task, solutions, families=families, languages=asked.languages, bottleneck=asked.bottleneck,
+        device=asked.device,
+    )  # fmt: skip
+    return Answers(task, asked, tuple(solutions), tuple(decisions), tuple(techniques[: asked.limit]))
 
 
 def similar_families(task: Task, solutions: Sequence[Recalled]) -> tuple[str, ...]:
@@ -134,6 +162,7 @@ def fitting_pages(
     families: Sequence[str],
     languages: Sequence[str],
     bottleneck: str,
+    device: str = "",
 ) -> list[TechniqueAnswer]:
     """The pages that fit, best first: taken by recalled ladders, for this family, against this bottleneck.
 
@@ -144,6 +173,7 @@ def fitting_pages(
         families: of the task and of similar ones.
         languages: only pages for these; () means any.
         bottleneck: of the current profile; "" means unknown.
+        device: only pages for this kind; "" means any.
     """
     taken: dict[str, int] = {}
     for rank, recalled in enumerate(solutions, 1):
@@ -154,6 +184,8 @@ def fitting_pages(
     for page in pages:
         applies = page.applies_to
         if languages and applies.languages and not {str(v) for v in applies.languages} & set(languages):
+            continue
+        if device and applies.devices and device not in applies.devices:
             continue
         score, why = 0.0, []
         ranks = [taken[name] for name in page.names if name in taken]

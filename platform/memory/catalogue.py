@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelwright.errors import LibraryError
-from kernelwright.memory.documents import Document
+from kernelwright.memory.documents import Document, device_of
+from kernelwright.records import Solution
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,6 +86,20 @@ class Wanted:
             parts.append("exists (select 1 from json_each(e.fields, '$.bottlenecks') where value = ?)")
             values.append(self.bottleneck)
         return " and ".join(parts), values
+
+    def keeps(self, solution: Solution) -> bool:
+        """Whether an entry meets the conditions, as :meth:`sql` has them of an indexed one."""
+        return all(
+            (
+                not self.languages or solution.language in self.languages,
+                not self.families or solution.family in self.families,
+                not self.device or device_of(solution) == self.device,
+                not self.dtype or not solution.dtypes or self.dtype in solution.dtypes,
+                not self.bottleneck or any(r.decision.bottleneck == self.bottleneck for r in solution.rungs),
+                not self.states or solution.review.state in self.states,
+                not self.not_task or solution.task != self.not_task,
+            )
+        )
 
 
 @dataclass(frozen=True)

@@ -138,34 +138,36 @@ class Evidence:
         return sorted(rows, key=lambda r: (-r.n - r.failures, r.technique, r.family, r.bottleneck, r.language))
 
     def techniques(
-        self, *, family: str = "", bottleneck: str = "", language: str = "", device: str = ""
-    ) -> list[TechniqueEvidence]:
-        """What each technique bought over the kernel it was applied to; "" leaves a condition open.
+        self, *, family: str = "", bottleneck: str = "", language: str = "", device: str = "",
+        without: Collection[str] = (),
+    ) -> list[TechniqueEvidence]:  # fmt: skip
+        """What each technique bought over the kernel it was applied to; "" leaves open, ``without`` names sources.
 
         Returns:
             Most evidence first; n counts gains, failures count apart.
         """
         groups: dict[str, list[Observation]] = {}
         for item in self._where(family=family, bottleneck=bottleneck, language=language, device=device):
-            if item.over == "parent" or item.gain is None:
+            if item.source.partition("#")[0] not in without and (item.over == "parent" or item.gain is None):
                 groups.setdefault(item.technique, []).append(item)
         return _told(groups)
 
     def similar(
-        self, families: Collection[str], *, bottleneck: str = "", languages: Collection[str] = (), device: str = ""
-    ) -> list[TechniqueEvidence]:
+        self, families: Collection[str], *, bottleneck: str = "", languages: Collection[str] = (), device: str = "",
+        without: Collection[str] = (),
+    ) -> list[TechniqueEvidence]:  # fmt: skip
         """What each technique bought as a step on tasks of any of these families; conditions as in :meth:`techniques`.
 
         Args:
             families: of the tasks that count as similar.
             bottleneck: that the decision addressed.
             languages: () means any.
-            device: kind of device.
+            device, without: kind of device; sources that do not count, as ``solution:<id>``.
         """
         groups: dict[str, list[Observation]] = {}
         for item in self._where(bottleneck=bottleneck, device=device):
             fits = item.family in families and (not languages or item.language in languages)
-            if fits and (item.over == "parent" or item.gain is None):
+            if fits and item.source.partition("#")[0] not in without and (item.over == "parent" or item.gain is None):
                 groups.setdefault(item.technique, []).append(item)
         return _told(groups)
 

@@ -11,7 +11,7 @@ import ast
 import logging
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import is_not
 from typing import Any
 
@@ -104,6 +104,7 @@ class LibraryRecall:
         bottleneck: str = "",
         exclude_same_task: bool = False,
         limit: int = 8,
+        only: Wanted | None = None,
     ) -> list[Recalled]:
         """The nearest solutions, best first; equal scores in order of id.
 
@@ -114,9 +115,10 @@ class LibraryRecall:
             bottleneck: solutions that address it are preferred; "" means unknown.
             exclude_same_task: leave out what was made for this very task. General recipes stay.
             limit: at most so many.
+            only: further conditions that solutions must meet; None means none.
         """
-        query = _query(task, facts, bottleneck)
-        hits = self._hits(query, languages)
+        query, only = _query(task, facts, bottleneck), only or Wanted()
+        hits = self._hits(query, languages, only)
         found: dict[str, Recalled] = {}
         broken: dict[str, int] = {}
         solutions = self._candidates(hits)
@@ -125,7 +127,7 @@ class LibraryRecall:
             same = is_same_task(solution, task)
             if solution.review.state not in self._states or (languages and solution.language not in languages):
                 continue
-            if same and exclude_same_task:
+            if (same and exclude_same_task) or not only.keeps(solution):
                 continue
             unmet = tuple(self._unmet(solution, facts))
             judged = _judge(query, solution, lexical.score(solution.id, query.words), unmet=unmet)
@@ -165,19 +167,34 @@ class LibraryRecall:
         )
         return [answer.technique for answer in found[:limit]]
 
-    def evidence(self, *, family: str, bottleneck: str = "", language: str = "") -> list[TechniqueEvidence]:
-        """What decisions bought on tasks of this family, most evidence first; "" leaves a condition open."""
+    def evidence(
+        self, *, family: str, bottleneck: str = "", language: str = "", without: Task | None = None
+    ) -> list[TechniqueEvidence]:
+        """What decisions bought on tasks of this family, most evidence first; "" leaves a condition open.
+
+        Args:
+            family: of the tasks.
+            bottleneck: that the decisions addressed.
+            language: of the kernels.
+            without: a task whose own solutions do not count; None counts all.
+        """
         if self._evidence is None:
             return []
-        return self._evidence.techniques(family=family, bottleneck=bottleneck, language=language)
+        own = self.sources_of(without) if without is not None else set()
+        return self._evidence.techniques(family=family, bottleneck=bottleneck, language=language, without=own)
 
-    def _hits(self, query: _Query, languages: Sequence[str]) -> list[Hit]:
+    def sources_of(self, task: Task) -> set[str]:
+        """The solutions that were made for this very task, as evidence names them."""
+        return {f"solution:{s.id}" for s in self.library.solutions if is_same_task(s, task)}
+
+    def _hits(self, query: _Query, languages: Sequence[str], only: Wanted) -> list[Hit]:
         """What the index finds; [] where there is none. A broken index costs this channel, never a run."""
         if self.index is None:
             return []
         try:
             self.index.sync(self.library)
-            wanted = Wanted(languages=[str(v) for v in languages], states=[s.value for s in sorted(self._states)])
+            states = [s.value for s in sorted(self._states)]
+            wanted = replace(only, languages=[str(v) for v in languages] or only.languages, states=states)
             text = f"{task_prose(query.task)} {query.task.family}"
             return self.index.search(text, ops=query.ops, wanted=wanted, limit=FORWARD)
         except (LibraryError, MissingTool) as error:

@@ -46,9 +46,10 @@ class Miss:
     task: str
     where: str
     """The run's id, or "by hand"."""
-    query: str
     languages: tuple[str, ...]
     bottleneck: str
+    conditions: tuple[str, ...] = ()
+    """Families, device and dtype that were asked for: under narrow ones nothing may be lacking."""
 
 
 def note_recall(file: Path, line: dict[str, Any]) -> None:
@@ -76,12 +77,17 @@ def misses(runs: Path, by_hand: Path) -> list[Miss]:
                     at=str(line.get("at", "")),
                     task=task,
                     where=file.parent.name if in_run else "by hand",
-                    query=str(line.get("query", "")),
                     languages=tuple(line.get("languages") or ()),
                     bottleneck=str(line.get("bottleneck", "")),
+                    conditions=_conditions(line),
                 )
             )
     return sorted(found, key=lambda m: m.at, reverse=True)
+
+
+def _conditions(line: dict[str, Any]) -> tuple[str, ...]:
+    told = [*(line.get("families") or ()), line.get("device"), line.get("dtype")]
+    return tuple(str(one) for one in told if one)
 
 
 def credits(runs: Path) -> dict[str, Credit]:

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 from fakes.solutions import a_ladder_folder
 
-from kernelwright.cli.library_text import solution_text, stale_text
+from kernelwright.cli.library_text import solution_text, stale_text, verification_text
 from kernelwright.memory.recall_log import Credit
 from kernelwright.memory.solution_files import load_solution
 from kernelwright.memory.survey import stale
+from kernelwright.memory.verifications import Verification
 from kernelwright.records import Environment, Solution
 
 STATED = "{value: 2.0, low: 1.95, high: 2.05, pairs: 40, "
@@ -42,3 +43,13 @@ def test_what_is_stale_is_told_by_reason(tmp_path: Path) -> None:
     assert text.splitlines()[0] == "cpu was Example CPU, here Another CPU (3 entries)"
     assert "a-blur, b-blur, c-blur" in text and "3 of 5 entries" in text
     assert stale_text([], of=5) == "none of 5 entries is stale"
+
+
+def test_nothing_is_called_reproduced_where_nothing_was_compared() -> None:
+    fields = {"origin": "user", "candidate": "c", "task": "t", "at": "2026-01-31T12:00:00", "depth": "full"}
+    rungs = {"one": "measured 2.00x [1.90, 2.10]; measured on Another CPU, 1 threads, this is Example CPU, 1 threads"}
+    told = Verification(id="a", environment=Environment(cpu="Example CPU"), reproduced=True, rungs=rungs, **fields)
+    assert verification_text(told).startswith("a on t: right, with nothing to compare (full")
+    again = told.model_copy(update={"rungs": {**rungs, "two": "reproduced 2.00x [1.90, 2.10]"}})
+    assert verification_text(again).startswith("a on t: reproduced (full")
+    assert "NOT reproduced" in verification_text(again.model_copy(update={"reproduced": False}))

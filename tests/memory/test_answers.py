@@ -2,12 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fakes.records import a_candidate, a_decision, a_ratio, a_task, an_evaluation, some_facts
 from fakes.solutions import a_ladder_folder, a_recipe_folder
 
-from kernelwright.memory.answers import Answers, answer
+from kernelwright.memory.answers import Answers, Asked, answer
 from kernelwright.memory.evidence import Evidence
 from kernelwright.memory.index import Index
 from kernelwright.memory.knowledge_pages import load_techniques
@@ -32,7 +33,7 @@ def asked(workspace: Workspace, task=TASK, *, index: bool = True, **options) -> 
     library = Library(user=workspace.library, shipped=None)
     evidence = Evidence(library, runs=workspace.runs)
     recall = LibraryRecall(library, evidence, index=Index(workspace.index) if index else None)
-    return answer(recall, evidence, load_techniques()[0], task, some_facts(task), **options)
+    return answer(recall, evidence, load_techniques()[0], task, some_facts(task), Asked(**options))
 
 
 def a_run(workspace: Workspace, technique: str, gain: float | None, *, source: str = "") -> RunFolder:
@@ -88,6 +89,31 @@ def test_the_same_task_can_be_left_out_and_is_told(workspace: Workspace) -> None
     assert [r.solution.id for r in without.solutions] == ["stencil-tiles"] and not without.same_task
 
 
+def test_what_the_same_task_bought_is_left_out_with_it(workspace: Workspace) -> None:
+    """Its ladder's gains would tell which techniques win here; what other tasks and runs bought stays."""
+    bought = {d.evidence.technique: d.evidence.n for d in asked(workspace).decisions}
+    assert bought == {"separable-window": 1}, "the ladder's own step"
+    a_ladder_folder(workspace.library, "other-blur", task="other_blur")
+    assert {d.evidence.n for d in asked(workspace).decisions} == {2}
+    assert {d.evidence.n for d in asked(workspace, exclude_same_task=True).decisions} == {1}
+
+
+def test_conditions_are_filters_of_solutions_decisions_and_pages(workspace: Workspace) -> None:
+    def ids(**conditions: Any) -> set[str]:
+        return {r.solution.id for r in asked(workspace, **conditions).solutions}
+
+    assert ids() == {"box-blur", "stencil-tiles"} == ids(device="cpu") == ids(families=["stencil"])
+    assert ids(families=["softmax"]) == set() == ids(device="cuda")
+    assert ids(dtype="float16") == {"stencil-tiles"}, "the other one holds for float32"
+    assert ids(languages=["halide"], dtype="float16") == {"stencil-tiles"}
+    assert asked(workspace, device="cpu").decisions and not asked(workspace, device="cuda").decisions
+    for device in ("cpu", "cuda"):
+        pages = asked(workspace, device=device, limit=50).techniques
+        assert pages and all(device in p.technique.applies_to.devices for p in pages)
+    line = asked(workspace, families=["stencil"], device="cpu", dtype="float32").to_line()
+    assert (line["families"], line["device"], line["dtype"]) == (["stencil"], "cpu", "float32")
+
+
 def test_an_index_that_breaks_costs_a_channel_not_the_recall(workspace: Workspace, monkeypatch) -> None:
     from kernelwright.errors import LibraryError
 
@@ -108,7 +134,7 @@ def test_recalls_that_found_nothing_are_listed(workspace: Workspace) -> None:
     for task in (TASK, odd):
         told = asked(workspace, task, languages=["cpp"])
         assert told.found_nothing is (task is odd)
-        note_recall(workspace.recalls_file, told.to_line(languages=["cpp"]))
+        note_recall(workspace.recalls_file, told.to_line())
     (miss,) = misses(workspace.runs, workspace.recalls_file)
     assert (miss.task, miss.where, miss.languages) == ("fourier", "by hand", ("cpp",))
 
