@@ -221,6 +221,9 @@ def import_(
     keep_review: Annotated[
         bool, typer.Option("--keep-review", help="Keep review states; only for archives that you trust.")
     ] = False,
+    rename: Annotated[
+        bool, typer.Option("--rename", help="Entries whose id is taken come in under another; else all are refused.")
+    ] = False,
     config: ConfigOption = None,
     option: OptionOption = None,
     json_: JsonOption = False,
@@ -232,11 +235,13 @@ def import_(
     from kernelwright.memory.archive import import_archive
 
     place, run_config = opened(workspace, config, option)
-    done = import_archive(wiring.library(place, run_config), file, keep_review=keep_review)
+    done = import_archive(wiring.library(place, run_config), file, keep_review=keep_review, rename=rename)
     if json_:
-        print_json(asdict(done))
+        print_json({k: v for k, v in asdict(done).items() if v or k != "renamed"})
         return
     say(f"proposed: {', '.join(done.added) or 'none'}")
+    for old, new in done.renamed.items():
+        say(f"{old} is another entry here: the archive's is {new}")
     if done.unchanged:
         say(f"there already: {', '.join(done.unchanged)}")
 

@@ -15,7 +15,7 @@ import stat
 import tempfile
 import zipfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -45,6 +45,8 @@ class Imported:
     added: tuple[str, ...]
     unchanged: tuple[str, ...]
     """Ids whose files are on a shelf already, byte for byte."""
+    renamed: dict[str, str] = field(default_factory=dict)
+    """Id in the archive -> the id that it came in under, because the first one was taken."""
 
 
 def export(library: Library, ids: Iterable[str], file: Path) -> list[str]:
@@ -92,17 +94,18 @@ def export(library: Library, ids: Iterable[str], file: Path) -> list[str]:
     return chosen
 
 
-def import_archive(library: Library, file: Path, *, keep_review: bool = False) -> Imported:
+def import_archive(library: Library, file: Path, *, keep_review: bool = False, rename: bool = False) -> Imported:
     """Take the entries of an archive onto the user's shelf, all of them or none.
 
     Args:
         library: whose user shelf they come to.
         file: what :func:`export` wrote, here or elsewhere.
         keep_review: leave review states as they are; False makes every entry a proposal, to be promoted here.
+        rename: an entry whose id is taken with other content comes in under another id; False refuses the archive.
 
     Raises:
         LibraryError: the archive is damaged, hostile, too large, holds a broken entry or one without licence and
-            source, or an id that is taken with other content.
+            source, or, without ``rename``, an id that is taken with other content.
     """
     contents = _checked(file)
     shelf = user_shelf(library)
@@ -114,24 +117,38 @@ def import_archive(library: Library, file: Path, *, keep_review: bool = False) -
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         folders = sorted(p for p in staging.iterdir())
-        solutions = {folder: load_solution(folder) for folder in folders}
+        solutions = {folder: _loaded(folder, file) for folder in folders}
         unchanged = [f.name for f in folders if library.has(f.name) and _same_files(f, library.folder(f.name))]
         fresh = [f for f in folders if f.name not in unchanged]
         taken = sorted(f.name for f in fresh if library.has(f.name))
-        if taken:
+        if taken and not rename:
             raise LibraryError(
                 f"{file}: refused whole: other entries have these ids: {', '.join(taken)}",
-                hint="retire or remove yours, or export the archive under other ids",
+                hint="with --rename they come in under other ids",
             )
+        placed: list[Path] = []
+        renamed: dict[str, str] = {}
         for folder in fresh:
             if not keep_review:
                 _as_proposal(folder, solutions[folder], file)
-        _place(fresh, shelf)
-        return Imported(tuple(f.name for f in fresh), tuple(unchanged))
+            if folder.name in taken:
+                renamed[folder.name] = _free_id(library, folder.name, {f.name for f in folders})
+                folder = _under(folder, renamed[folder.name])
+            placed.append(folder)
+        _place(placed, shelf)
+        return Imported(tuple(f.name for f in placed), tuple(unchanged), renamed)
     except OSError as error:
         raise LibraryError(f"cannot unpack {file}: {error.strerror or error}") from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+def _loaded(folder: Path, file: Path) -> Solution:
+    """An unpacked entry; a broken one refuses the archive, in the words that its own folder would get."""
+    try:
+        return load_solution(folder)
+    except LibraryError as error:
+        raise _refused(file, error.message.replace(f"{folder.parent}{os.sep}", "")) from None
 
 
 def _as_proposal(folder: Path, solution: Solution, file: Path) -> None:
@@ -140,6 +157,24 @@ def _as_proposal(folder: Path, solution: Solution, file: Path) -> None:
     head = folder / SOLUTION_FILE
     block = {"state": ReviewState.PROPOSED.value, "reason": f"{told}: {was.reason}" if was.reason else told}
     yaml_text.replace_text(head, yaml_text.set_value(yaml_text.read_text(head), ("review",), block))
+
+
+def _free_id(library: Library, id: str, others: set[str]) -> str:
+    """The id with the first number that is neither taken nor in the archive."""
+    number = 2
+    while library.has(f"{id}-{number}") or f"{id}-{number}" in others:
+        number += 1
+    return f"{id}-{number}"
+
+
+def _under(folder: Path, id: str) -> Path:
+    """An unpacked entry under another id."""
+    moved = folder.with_name(id)
+    os.rename(folder, moved)
+    head = moved / SOLUTION_FILE
+    yaml_text.replace_text(head, yaml_text.set_value(yaml_text.read_text(head), ("id",), id))
+    load_solution(moved)
+    return moved
 
 
 def _place(folders: list[Path], shelf: Path) -> None:

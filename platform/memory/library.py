@@ -24,6 +24,9 @@ from kernelwright.records.record import content_hash
 
 log = logging.getLogger(__name__)
 
+Signature = tuple[tuple[str, int, int, int], ...]
+"""(name, modified at in ns, status changed at in ns, bytes) of every file of an entry."""
+
 
 @dataclass(frozen=True)
 class Shelf:
@@ -49,8 +52,8 @@ class Proposal:
 
 @dataclass(frozen=True)
 class _Entry:
-    signature: tuple[tuple[str, int, int], ...]
-    """(name, modified at in ns, bytes) of every file: equal means unchanged."""
+    signature: Signature
+    """Equal means unchanged."""
     outcome: Solution | Problem
 
 
@@ -228,8 +231,11 @@ class Library:
             return _Entry(signature, Problem(folder, str(error)))
 
 
-def _signature(folder: Path) -> tuple[tuple[str, int, int], ...]:
-    found: list[tuple[str, int, int]] = []
+def _signature(folder: Path) -> Signature:
+    """What tells that no file changed without reading one. The time of the last change of status cannot be set, so that
+    a content that was exchanged for another of equal length and date is seen too.
+    """
+    found: list[tuple[str, int, int, int]] = []
     left = [(str(folder), "")]
     while left:
         path, prefix = left.pop()
@@ -239,7 +245,7 @@ def _signature(folder: Path) -> tuple[tuple[str, int, int], ...]:
                     stat = entry.stat()
                     if entry.is_dir(follow_symlinks=False):
                         left.append((entry.path, f"{prefix}{entry.name}/"))
-                    found.append((f"{prefix}{entry.name}", stat.st_mtime_ns, stat.st_size))
+                    found.append((f"{prefix}{entry.name}", stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size))
         except OSError:
             continue  # gone since it was listed; loading says so if it mattered
     return tuple(sorted(found))

@@ -86,6 +86,21 @@ def test_a_taken_id_refuses_the_whole(tmp_path: Path, good: dict[str, bytes]) ->
     assert "box-blur" in refused(tmp_path, packed(tmp_path / "x.zip", good))
 
 
+def test_a_taken_id_comes_in_under_another_where_that_is_asked_for(tmp_path: Path, good: dict[str, bytes]) -> None:
+    """What hides nothing: the entry that has the id here stands as it is, also a shipped one."""
+    a_ladder_folder(tmp_path / "shipped", "box-blur", family="norm")
+    a_ladder_folder(tmp_path / "user", "box-blur-2", family="norm")
+    library = Library(user=tmp_path / "user", shipped=tmp_path / "shipped")
+    file = packed(tmp_path / "x.zip", good)
+    done = import_archive(library, file, rename=True)
+    assert (done.added, done.renamed) == (("box-blur-3",), {"box-blur": "box-blur-3"})
+    assert (library.get("box-blur").origin, library.get("box-blur").family) == ("shipped", "norm")
+    came = library.get("box-blur-3")
+    assert came.family == "stencil" and came.review.state is ReviewState.PROPOSED
+    with pytest.raises(LibraryError, match="box-blur"):
+        import_archive(library, file)
+
+
 @pytest.mark.parametrize(
     "name",
     ["../../evil.py", "/etc/evil", "solutions/../../evil", "solutions/box-blur/../../../x", "C:/evil",
@@ -134,14 +149,15 @@ def test_bad_yaml_refuses_the_whole(tmp_path: Path, good: dict[str, bytes], text
     a_ladder_folder(tmp_path / "more", "fine")
     fine = {f"solutions/fine/{p.name}": p.read_bytes() for p in (tmp_path / "more" / "fine").iterdir()}
     bad = {**fine, **good, "solutions/box-blur/solution.yaml": text.encode()}
-    refused(tmp_path, packed(tmp_path / "x.zip", bad))
+    told = refused(tmp_path, packed(tmp_path / "x.zip", bad))
+    assert "x.zip: refused whole: box-blur/solution.yaml" in told and ".import." not in told
 
 
 @pytest.mark.parametrize("gone", ["licence: Apache-2.0\n", "  source: lecture on scheduling, page 12\n"])
 def test_no_entry_without_licence_and_source(tmp_path: Path, good: dict[str, bytes], gone: str) -> None:
     head = "solutions/box-blur/solution.yaml"
     bad = {**good, head: good[head].replace(gone.encode(), b"")}
-    refused(tmp_path, packed(tmp_path / "x.zip", bad))
+    assert "refused whole: box-blur/solution.yaml" in refused(tmp_path, packed(tmp_path / "x.zip", bad))
 
 
 def test_manifest_and_files_must_agree(tmp_path: Path, good: dict[str, bytes]) -> None:

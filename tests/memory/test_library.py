@@ -89,6 +89,19 @@ def test_only_what_changed_is_read_again(shelves, monkeypatch: pytest.MonkeyPatc
     assert read == ["a", "b", "a"]
 
 
+def test_another_content_of_equal_length_and_date_is_seen(shelves) -> None:
+    folder = a_ladder_folder(shelves[0].root, "a")
+    library = a_library(shelves)
+    before, signature = library.get("a"), library.scan()["a"]
+    source = folder / "naive.cpp"
+    stat, text = source.stat(), source.read_text()
+    source.write_text(text.replace("nine_taps", "five_taps"))
+    os.utime(source, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert source.stat().st_size == stat.st_size and source.stat().st_mtime_ns == stat.st_mtime_ns
+    assert library.scan()["a"] != signature
+    assert library.get("a").rungs[0].candidate.id != before.rungs[0].candidate.id
+
+
 def test_the_shipped_shelf_is_found_in_a_checkout() -> None:
     root = shipped_root()
     assert root is None or root.is_dir()
