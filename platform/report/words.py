@@ -6,10 +6,10 @@ It returns plain text that may hold strangers' words; renderers escape it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from kernelwright.records import Decision, Depth, Evaluation, Failure, Ratio, Status
+from kernelwright.records import Decision, Depth, Evaluation, Failure, Ratio, RunSummary, Status
 from kernelwright.report.figures import format_count, format_factor, format_ratio, short_id
 from kernelwright.report.run_records import RunRecords
 
@@ -109,11 +109,13 @@ def headline(records: RunRecords) -> Headline:
     """The run in one honest sentence, with what qualifies it."""
     summary = records.summary
     if summary.best_candidate is None:
-        return _without_best(records)
+        told = _without_best(records)
+        return replace(told, notes=(*told.notes, precedent_words(summary)))
     evaluation = records.best_evaluation
     ratio = summary.best or (evaluation.speedup if evaluation else None)
     if ratio is None:
-        return Headline(f"Candidate {short_id(summary.best_candidate)} passed, but no time is on record.", "neutral")
+        passed = f"Candidate {short_id(summary.best_candidate)} passed, but no time is on record."
+        return Headline(passed, "neutral", (precedent_words(summary),))
     confirmed = evaluation is not None and evaluation.depth is Depth.CONFIRMED
     sentence, tone = _compared(ratio)
     notes = _qualifications(records, evaluation, confirmed=confirmed)
@@ -146,12 +148,14 @@ def _qualifications(records: RunRecords, evaluation: Evaluation | None, *, confi
     elif summary.reason:
         ended = f"The run ended because {reason_words(summary.reason)}."
         notes.append("The run was interrupted." if summary.reason == "interrupted" else ended)
-    notes.append(
-        "A solution made for this very task was recalled from the library."
-        if summary.same_task_precedent
-        else "No solution made for this very task was recalled."
-    )
-    return tuple(notes)
+    return (*notes, precedent_words(summary))
+
+
+def precedent_words(summary: RunSummary) -> str:
+    """Whether a precedent for this very task was recalled: every report says so, whatever came of the run."""
+    if summary.same_task_precedent:
+        return "A solution made for this very task was recalled from the library."
+    return "No solution made for this very task was recalled."
 
 
 def _without_best(records: RunRecords) -> Headline:

@@ -1,11 +1,14 @@
 """The headline claims no more than the interval shows."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
 from fakes.records import a_candidate, a_decision, a_failure, a_ratio, a_summary
 from fakes.runs import a_blur_run, a_run_where_nothing_fitted, a_stopped_run
 
 from kernelwright.records import Depth, Failure, Ratio, Status, Step, Trajectory
+from kernelwright.report.run_records import RunRecords
 from kernelwright.report.words import STATUS_WORDS, failure_words, headline, lesson, prediction_words
 
 
@@ -51,6 +54,20 @@ def test_where_nothing_fits_the_nearest_and_a_model_are_named() -> None:
     assert "Nothing in the library fits" in told.text
     assert "blur-ladder, row-sum" in told.notes[0]
     assert "model" in told.notes[1]
+
+
+@pytest.mark.parametrize("run", [a_blur_run, a_run_where_nothing_fitted, a_stopped_run])
+@pytest.mark.parametrize("recalled", [True, False])
+def test_every_report_says_whether_a_precedent_for_this_task_was_recalled(
+    run: Callable[[], RunRecords], recalled: bool
+) -> None:
+    """Also one of a run that found nothing: what it could have leaned on is part of what it shows."""
+    words = "A solution made for this very task" if recalled else "No solution made for this very task"
+    records = run()
+    summary = records.summary.model_copy(update={"same_task_precedent": recalled})
+    nothing = summary.model_copy(update={"state": "failed", "best_candidate": None, "best": None})
+    for ended in (summary, nothing):
+        assert sum(words in note for note in headline(replace(records, summary=ended)).notes) == 1
 
 
 def test_failures_are_counted_when_nothing_passed() -> None:
