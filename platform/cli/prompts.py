@@ -110,23 +110,26 @@ def diff(
     json_: JsonOption = False,
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Word by word between any two versions, with the score change per task family where it was measured."""
-    from kernelwright.cli.prompts_text import score_changes
+    """Word by word between any two versions, with the change of score by task family, as far as it was measured."""
+    from kernelwright.cli.prompts_text import change_text
+    from kernelwright.promptopt.score_changes import score_change
     from kernelwright.promptopt.wordwise import marked, word_diff
 
     store = store_of(workspace, role)
     one, other = store.get(old), store.get(new)
     pieces = word_diff(store.text(one.id), store.text(other.id))
-    changes = score_changes(store.lineage, one.id, other.id)
+    change = score_change(store.lineage, one.id, other.id)
     if json_:
         told = {"old": one.id, "new": other.id, "pieces": [asdict(p) for p in pieces]}
-        print_json({**told, "scores": [{"version": v, **s.model_dump(mode="json")} for v, s in changes]})
+        steps = [
+            {**s.score.model_dump(mode="json"), "version": s.version, "against": s.against, "backwards": s.backwards}
+            for s in change.steps
+        ]
+        families = {name: asdict(c) for name, c in change.families.items()}
+        print_json({**told, "scores": steps, "families": families, "unmeasured": change.unmeasured})
         return
-    from kernelwright.cli.prompts_text import score_text
-
     say(f"{one.id} -> {other.id}\n\n{marked(pieces).rstrip()}\n")
-    lines = [f"{v}: {score_text(s, families=True)}" for v, s in changes]
-    say("\n".join(lines) or "no score between the two was measured")
+    say(change_text(change))
 
 
 @app.command()
@@ -155,7 +158,7 @@ def score(
     json_: JsonOption = False,
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Every measured score of a version against its parent."""
+    """Every measured score of a version: against its parent, or against the version that is named."""
     from kernelwright.cli.prompts_text import score_text
 
     store = store_of(workspace, role)
@@ -230,7 +233,7 @@ def export(
     json_: JsonOption = False,
     workspace: WorkspaceOption = None,
 ) -> None:
-    """Write a version's base text, its record and its lessons into a folder."""
+    """Write a version into a folder: its text with the lessons as it showed them, its record, the lessons' files."""
     from kernelwright.promptopt.shelves import LessonShelf
     from kernelwright.promptopt.versions import export_version
     from kernelwright.workspace import Workspace

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kernelwright.promptopt.journal import Limits, Spent, Step
     from kernelwright.promptopt.lineage import Lineage
     from kernelwright.promptopt.restoring import Restored
+    from kernelwright.promptopt.score_changes import ScoreChange
     from kernelwright.promptopt.versions import PromptStore
     from kernelwright.records import PromptScore, PromptVersion
 
@@ -55,10 +56,15 @@ def log_text(lineage: Lineage, *, limit: int = 0) -> str:
 def _line(version: PromptVersion, lineage: Lineage) -> str:
     mark = " <- in use:" if version.id == lineage.current else ""
     state = f"rejected: {version.rejected_because}" if version.state == "rejected" else version.reason
-    gains = (f"{part_name(s.split)} {s.gain:+.3f} [{s.low:+.3f}, {s.high:+.3f}]" for s in lineage.scores(version.id))
+    gains = (_gain(s) for s in lineage.scores(version.id))
     lessons = format_count(len(version.lessons), "lesson")
     told = f"{version.id}{mark} {version.origin}, {lessons}: {one_line(state, 110)}"
     return "; ".join([told, *gains])
+
+
+def _gain(score: PromptScore) -> str:
+    against = f" against {score.against}" if score.against else ""
+    return f"{part_name(score.split)} {score.gain:+.3f} [{score.low:+.3f}, {score.high:+.3f}]{against}"
 
 
 def part_name(part: str) -> str:
@@ -86,20 +92,28 @@ def restored_text(made: Restored) -> list[str]:
 def score_text(score: PromptScore, *, families: bool = False) -> str:
     """A paired score in a line."""
     told = f"{part_name(score.split)} {score.gain:+.3f} [{score.low:+.3f}, {score.high:+.3f}] "
-    told += f"over {format_count(score.pairs, 'pair')}"
+    told += f"over {format_count(score.pairs, 'pair')}" + (f" against {score.against}" if score.against else "")
     if families and score.families:
         told += " (" + ", ".join(f"{name} {gain:+.3f}" for name, gain in score.families.items()) + ")"
     return told
 
 
-def score_changes(lineage: Lineage, old: str, new: str) -> list[tuple[str, PromptScore]]:
-    """The scores of the versions between two, where one comes from the other: each against its parent."""
-    for first, last in ((old, new), (new, old)):
-        line = [v.id for v in lineage.ancestors(last)]
-        if first in line:
-            steps = line[: line.index(first)]
-            return [(id, s) for id in reversed(steps) for s in lineage.scores(id)]
-    return []
+def change_text(change: ScoreChange) -> str:
+    """What was measured between two versions, step by step and by family; what was not."""
+    lines = []
+    for step in change.steps:
+        turned = "  (the way leads back here: it counts with the other sign)" if step.backwards else ""
+        lines.append(f"{step.version}: {score_text(step.score, families=True)}{turned}")
+    if change.families:
+        told = (f"{name} {c.gain:+.3f}{_share(c.steps, change.of)}" for name, c in change.families.items())
+        lines.append(f"in all, by family, in log speed-up: {', '.join(told)}")
+    if change.unmeasured and change.steps:
+        lines.append(f"never compared with its parent: {', '.join(change.unmeasured)}")
+    return "\n".join(lines) or "no score between the two was measured"
+
+
+def _share(steps: int, of: int) -> str:
+    return "" if steps == of else f" ({steps} of {of} steps)"
 
 
 def blame_text(found: Sequence[Blame]) -> str:

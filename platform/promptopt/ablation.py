@@ -86,5 +86,5 @@ def keep_ablation(shelf: LessonShelf, id: str, found: Ablated, *, by: str = "abl
 
 
 def keep_comparison(store: PromptStore, old: str, new: str, found: Ablated) -> None:
-    """Write a comparison's result into the lineage of the newer version."""
-    store.score(new, found.score, reason=f"compared with {old}")
+    """Write a comparison's result into the lineage, as a score of the second version against the first."""
+    store.score(new, found.score.model_copy(update={"against": old}), reason=f"compared with {old}")

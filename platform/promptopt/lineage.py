@@ -77,9 +77,17 @@ def text_hash(text: str) -> str:
     return content_hash(text.replace("\r\n", "\n").strip())
 
 
+NOTHING = text_hash("")
+
+
 def base_of(file_text: str) -> str:
     """The base text in a version's file."""
     return file_text.partition(MARK)[0].replace("\r\n", "\n").strip() + "\n"
+
+
+def shown_of(file_text: str) -> str:
+    """The part of a version's file that holds its lessons; "" where there are none."""
+    return file_text.partition(MARK)[2]
 
 
 def read_lineage(folder: Path) -> Lineage:
@@ -133,23 +141,31 @@ def _take(data: Any, read: dict[str, PromptVersion], found: Lineage) -> None:
     )
     if version.id != expected:
         raise ValueError(f"{version.id} does not match what it says ({expected}): edited by hand")
-    read.setdefault(version.id, version)
+    known = read.get(version.id)
+    if known is None or known.state == "rejected":  # what was rejected once may be accepted when it is tried again
+        read[version.id] = version
 
 
 def _unusable(version: PromptVersion, folder: Path, found: Lineage, seen: dict[str, list[str]]) -> str:
     """Why a version must not be used; versions come in the order of the file, so parents were looked at before.
 
-    ``seen`` keeps what is wrong with a base text: most versions change the lessons and share one.
+    ``seen`` keeps what is wrong with a text: most versions change the lessons and share a base.
     """
     if version.parent and version.parent not in found.versions and version.parent not in found.broken:
         return f"its parent {version.parent} is missing"
     try:
-        text = base_of((folder / f"{version.id}.md").read_text(encoding="utf-8"))
+        whole = (folder / f"{version.id}.md").read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         return f"its text cannot be read: {getattr(error, 'strerror', None) or error}"
+    text, shown = base_of(whole), shown_of(whole)
     if text_hash(text) != version.base_hash:
         return "its text was edited by hand; `prompts promote --file` makes a version of an edited text"
-    if version.base_hash not in seen:
-        seen[version.base_hash] = text_complaints(text, limit=MAX_PROMPT)
-    wrong = seen[version.base_hash]
+    kept = version.shown_hash or ("" if version.lessons else NOTHING)
+    if kept and text_hash(shown) != kept:
+        return "its lessons were edited by hand; `lessons edit` changes a lesson"
+    parts = [text] if kept else [text, *shown.splitlines()]  # what was written here was looked at before
+    for part in parts:
+        if part not in seen:
+            seen[part] = text_complaints(part, limit=MAX_PROMPT)
+    wrong = list(dict.fromkeys(why for part in parts for why in seen[part]))
     return f"its text {'; '.join(wrong)}" if wrong and version.state != "rejected" else ""

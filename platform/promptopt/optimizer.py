@@ -9,7 +9,7 @@ after that. Given the same journal the same things happen, which is what makes a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from kernelwright.promptopt.designs import balanced_blocks, block_size
@@ -56,6 +56,8 @@ class Proposal:
     accepted: bool = False
     rejected_because: str = ""
     scores: tuple[PromptScore, ...] = ()
+    undecided: bool = False
+    """A limit was reached before its gates had spoken: with a higher one they go on, so it is no version yet."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ class EvidenceOptimizer:
             because = f"out of budget before the held-out gate had spoken ({reached})"
             for i, p in enumerate(found.proposals):
                 if p.accepted:
-                    found.proposals[i] = _replaced(p, accepted=False, because=because)
+                    found.proposals[i] = replace(p, accepted=False, rejected_because=because, undecided=True)
         for proposal in found.proposals:
             self._told(proposal)
         return found

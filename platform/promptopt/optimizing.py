@@ -9,6 +9,7 @@ from typing import Any
 
 from kernelwright.agents.llm.desk import ModelDesk
 from kernelwright.errors import UnknownName, UserError
+from kernelwright.promptopt.gated import GatedOptimizer, calls_within, least_plan
 from kernelwright.promptopt.journal import Journal, Limits, Step, owned
 from kernelwright.promptopt.optimizer import EvidenceOptimizer, Optimized, PromptOptimizer, Settings, least_trials
 from kernelwright.promptopt.rewriting import ModelProposer
@@ -24,6 +25,8 @@ from kernelwright.records.wording import format_count
 from kernelwright.workspace import Workspace
 
 OPTIMIZERS = ("evidence", "gepa")
+LEAST_CALLS = 40
+"""Trials below which GEPA would hardly get beyond looking at the prompt in use."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Done:
         """Plain values."""
         found = self.optimized
         rows = [
-            {"kind": p.kind, "accepted": p.accepted, "reason": p.reason, "rejected_because": p.rejected_because}
+            {name: getattr(p, name) for name in ("kind", "accepted", "undecided", "reason", "rejected_because")}
             for p in found.proposals
         ]
         return {
@@ -74,7 +77,7 @@ class Done:
         found, spent = self.optimized, self.optimized.spent
         lines = [f"{self.session}: {found.ended}"]
         lines += [
-            f"{'accepted' if p.accepted else 'rejected'}  {p.kind}: {p.reason[:100]}"
+            f"{'accepted' if p.accepted else 'undecided' if p.undecided else 'rejected'}  {p.kind}: {p.reason[:100]}"
             + (f"  ({p.rejected_because})" if p.rejected_because else "")
             for p in found.proposals
         ]
@@ -149,7 +152,13 @@ def optimize_prompt(
 
 def _enough(wanted: Wanted, limits: Limits, *, lessons: int) -> None:
     """Refuse a plan whose gates could never speak, and one that tries nothing, before anything is paid."""
-    if wanted.optimizer == "gepa" or not limits.trials:
+    if not limits.trials:
+        return
+    if wanted.optimizer == "gepa":
+        least = least_plan(LEAST_CALLS)
+        if limits.trials < least:
+            why = f"{limits.trials} trials are too few: GEPA and the gates of what it chooses need {least}"
+            raise UserError(why, hint=f"--trials {least} or more")
         return
     if not lessons and not wanted.rewrites:
         raise UserError(
@@ -184,6 +193,7 @@ def _optimizer(
 ) -> PromptOptimizer:
     if wanted.optimizer == "gepa":
         assert proposer is not None
-        return GepaOptimizer(proposer, calls=limits.trials, seed=wanted.seed, tasks=tasks)
+        gepa = GepaOptimizer(proposer, calls=calls_within(limits.trials), seed=wanted.seed, tasks=tasks)
+        return GatedOptimizer(gepa, trials=limits.trials)
     settings = Settings(trials=limits.trials, text_proposals=wanted.rewrites, seed=wanted.seed, session=session)
     return EvidenceOptimizer(settings, proposer=proposer, tasks=tasks)

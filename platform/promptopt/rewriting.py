@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from kernelwright.agents.llm.desk import Call, ModelDesk
+from kernelwright.agents.llm.desk import Call, LimitReached, ModelDesk
 from kernelwright.agents.llm.exchange import Message
+from kernelwright.promptopt.journal import OutOfBudget
 from kernelwright.promptopt.trials import ProposalRequest, ProposedText
 
 INSTRUCTIONS = """You improve the instructions that another model follows when it makes compute kernels faster. You are
@@ -28,10 +29,18 @@ class ModelProposer:
         self._desk, self._role = desk, role
 
     def propose(self, request: ProposalRequest) -> ProposedText:
-        """Ask the model."""
+        """Ask the model.
+
+        Raises:
+            OutOfBudget: a limit of the desk is reached.
+            ModelError: it cannot be reached.
+        """
         body = f"## Instructions in use\n\n{request.base}\n\n## What came of them\n\n{request.shown or 'nothing yet'}"
         messages = [Message("system", INSTRUCTIONS), Message("user", body)]
-        self._desk.ask(Call(slot=request.key, role=self._role), messages)
+        try:
+            self._desk.ask(Call(slot=request.key, role=self._role), messages)
+        except LimitReached as reached:
+            raise OutOfBudget(str(reached)) from None
         answer = self.recorded(request)
         assert answer is not None, "the desk writes an answer before it returns"
         return answer

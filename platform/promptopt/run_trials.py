@@ -16,7 +16,7 @@ from typing import Protocol
 from kernelwright.agents.llm.ledger import read_calls
 from kernelwright.agents.llm.prompt_book import PromptUsed, SeedPrompts
 from kernelwright.errors import UserError
-from kernelwright.promptopt.trials import COST_WEIGHT, FAILED, LARGEST, TrialRequest, TrialResult
+from kernelwright.promptopt.trials import TrialRequest, TrialResult, score_of
 from kernelwright.protocols import Knowledge
 from kernelwright.records import Decision, RunSummary, content_hash
 from kernelwright.records.wording import format_count
@@ -95,9 +95,8 @@ def result_of(summary: RunSummary, folder: RunFolder) -> TrialResult:
     answered = [call for call in read_calls(folder.root / "calls") if call.state == "answered"]
     cost = math.fsum(call.cost_usd or 0.0 for call in answered)
     tokens = sum((call.input_tokens or 0) + (call.output_tokens or 0) for call in answered)
-    best = FAILED if summary.best is None else min(max(summary.best.log, FAILED + 0.1), LARGEST)
     return TrialResult(
-        score=round(best - min(COST_WEIGHT * cost * 100, 0.02), 6),
+        score=round(score_of(summary.best, cost_usd=cost), 6),
         feedback=told(summary, folder.decisions()),
         cost_usd=cost,
         tokens=tokens,

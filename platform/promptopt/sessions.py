@@ -14,6 +14,9 @@ from kernelwright.promptopt.optimizer import Draft, Optimized, Proposal
 from kernelwright.promptopt.versions import PromptStore
 from kernelwright.records import Lesson, PromptVersion, content_hash
 
+LATE = ("held_out", "remeasured")
+"""Parts on which the end of an optimization is compared with its start, whatever came between."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -53,6 +56,8 @@ def session_folder(root: Path, plan: Plan) -> Path:
 def keep_proposals(store: PromptStore, found: Optimized, *, session: str, parent: str) -> PromptVersion | None:
     """Every proposal as a version, accepted or rejected; the best is promoted where it passed all gates.
 
+    What a limit left undecided is kept by the journal alone, with what came after it: the same plan goes on with it.
+
     Args:
         store: of the role.
         found: what the optimization came to.
@@ -64,8 +69,10 @@ def keep_proposals(store: PromptStore, found: Optimized, *, session: str, parent
     """
     made: dict[str, PromptVersion] = {}
     for proposal in found.proposals:
+        if proposal.undecided:
+            break
         before = made.get(proposal.parent.text)
-        version = _version(store, proposal, session=session, parent=before.id if before else parent)
+        version = _version(store, proposal, session=session, parent=before.id if before else parent, start=parent)
         made[proposal.draft.text] = version
     best = made.get(found.best.text)
     if not found.promoted or best is None:
@@ -84,13 +91,15 @@ def draft_of(store: PromptStore, lessons: Sequence[Lesson]) -> Draft:
     return Draft(base.strip(), tuple(x for x in lessons if store.role in x.roles))
 
 
-def _version(store: PromptStore, proposal: Proposal, *, session: str, parent: str) -> PromptVersion:
+def _version(store: PromptStore, proposal: Proposal, *, session: str, parent: str, start: str) -> PromptVersion:
+    late = {"against": start} if parent != start else {}
+    scores = [s.model_copy(update=late) if s.split in LATE else s for s in proposal.scores]
     more = {
         "state": "accepted" if proposal.accepted else "rejected",
         "rejected_because": proposal.rejected_because,
         "feedback": proposal.feedback[:2000],
         "session": session,
-        "scores": proposal.scores,
+        "scores": tuple(scores),
     }
     draft = proposal.draft
     base = draft.base or "(empty)"

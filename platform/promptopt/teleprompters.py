@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from kernelwright.errors import MissingTool, UserError
 from kernelwright.promptopt.journal import Journal, Limits, OutOfBudget
@@ -26,6 +27,7 @@ from kernelwright.promptopt.trials import (
 from kernelwright.records import Lesson, Task
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 FEEDBACK_CHARACTERS = 8000
 """What GEPA's reflection reads at most."""
@@ -105,7 +107,7 @@ class GepaOptimizer:
     """DSPy's GEPA behind the interface of :class:`PromptOptimizer`.
 
     GEPA evolves the base text (the lessons stay) and keeps what scores best on the validation tasks, without intervals
-    and without held-out; what it promotes is reported as such, with no gain of ours.
+    and without held-out. What it promotes here is its own word; `gated.py` puts it to our gates.
 
     Args:
         proposer: its reflection.
@@ -122,34 +124,37 @@ class GepaOptimizer:
         dspy = dspy_module()
         logging.getLogger("dspy.teleprompt.gepa").setLevel(logging.ERROR)
         found = Optimized(seed=seed, best=seed, spent=journal.spent)
-        student = _trial_program(dspy, journal, seed)
-        watcher = _Watcher(seed, found)
+        halt, watcher = _Halt(), _Watcher(seed, found)
+        student = _trial_program(dspy, journal, seed, halt)
         optimizer = dspy.GEPA(
             metric=_gepa_metric(dspy),
             max_metric_calls=max(1, self._calls - OVERSHOOT),
-            instruction_proposer=self._instruction_proposer(journal, watcher),
+            instruction_proposer=self._instruction_proposer(journal, watcher, halt),
             skip_perfect_score=False,  # scores are log speed-ups: 1.0 is no maximum
             perfect_score=10.0,
             failure_score=FAILED,
             use_merge=False,  # merging needs several predictors
             num_threads=1,
             seed=self._seed,
-            gepa_kwargs={"callbacks": [watcher]},
+            gepa_kwargs={"callbacks": [watcher], "stop_callbacks": [halt]},
         )
         sets = [
             [dspy.Example(task=task).with_inputs("task") for task in part] for part in (split.train, split.validation)
         ]
-        try:
-            best = optimizer.compile(student, trainset=sets[0], valset=sets[1])
-        except OutOfBudget as reached:
-            found.ended = f"out of budget: {reached}"
+        best = optimizer.compile(student, trainset=sets[0], valset=sets[1])
+        if isinstance(halt.error, OutOfBudget):
+            found.ended = f"out of budget: {halt.error}"
             return found
+        if halt.error is not None:
+            raise halt.error
         text = _predictor(best).signature.instructions
         if text.split() != seed.base.split():
             found.best, found.promoted = Draft(text, seed.lessons), True
         return found
 
-    def _instruction_proposer(self, journal: Journal, watcher: _Watcher) -> Callable[..., dict[str, str]]:
+    def _instruction_proposer(
+        self, journal: Journal, watcher: _Watcher, halt: _Halt
+    ) -> Callable[..., dict[str, str]]:
         def propose(
             candidate: dict[str, str], reflective_dataset: Mapping[str, Any], components_to_update: Sequence[str]
         ) -> dict[str, str]:
@@ -157,13 +162,40 @@ class GepaOptimizer:
             for name in components_to_update:
                 shown = "\n".join(str(dict(row)) for row in reflective_dataset.get(name, ()))[:FEEDBACK_CHARACTERS]
                 watcher.asked += 1
-                answer = journal.proposal(self._proposer, ProposalRequest(candidate[name], shown, watcher.asked))
+                request = ProposalRequest(candidate[name], shown, watcher.asked)
+                answer = halt.unless(partial(journal.proposal, self._proposer, request))
+                if answer is None:
+                    changed[name] = candidate[name]
+                    continue
                 wrong = prompt_refusals(answer.text, parent=candidate[name], tasks=self._tasks, finish=answer.finish)
                 watcher.refused(candidate[name], answer.text, wrong, shown)
                 changed[name] = candidate[name] if wrong else answer.text
             return changed
 
         return propose
+
+
+class _Halt:
+    """Ends GEPA when a trial or a proposal cannot be had: by itself it would count that as a failure of the prompt,
+    and go on. Nothing is asked for after the first error, which is told when GEPA has stopped.
+    """
+
+    def __init__(self) -> None:
+        self.error: Exception | None = None
+
+    def __call__(self, state: Any) -> bool:
+        """GEPA's question whether to stop."""
+        return self.error is not None
+
+    def unless(self, paid: Callable[[], T]) -> T | None:
+        """What is paid for; None from the first error on."""
+        if self.error is not None:
+            return None
+        try:
+            return paid()
+        except Exception as error:
+            self.error = error
+            return None
 
 
 class _Watcher:
@@ -203,7 +235,7 @@ class _Watcher:
         )  # fmt: skip
 
 
-def _trial_program(dspy: Any, journal: Journal, seed: Draft) -> Any:
+def _trial_program(dspy: Any, journal: Journal, seed: Draft, halt: _Halt) -> Any:
     """A program of one predictor whose answer is a trial with its instructions as the base text."""
     seen: dict[tuple[str, str], int] = {}
 
@@ -211,7 +243,8 @@ def _trial_program(dspy: Any, journal: Journal, seed: Draft) -> Any:
         def forward(self, **inputs: Any) -> Any:
             prompt, task = Draft(self.signature.instructions, seed.lessons).text, str(inputs["task"])
             number = seen[prompt, task] = seen.get((prompt, task), 0) + 1
-            result = journal.trial(TrialRequest(prompt, task, f"gepa/{number}"))
+            request = TrialRequest(prompt, task, f"gepa/{number}")
+            result = halt.unless(partial(journal.trial, request)) or TrialResult(score=FAILED)
             made = dspy.Prediction(result=f"{result.score:+.3f} {result.feedback}", score=result.score)
             if dspy.settings.trace is not None:
                 dspy.settings.trace.append((self, {"task": task}, made))

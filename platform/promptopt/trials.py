@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from kernelwright.records import Evaluation, content_hash
+from kernelwright.records import Ratio, content_hash
 
 FAILED = -0.7
 """Score of a candidate that the judge refused: as bad as half the baseline's speed, so that no gain pays for a wrong
@@ -19,7 +19,11 @@ answer in one of two tasks."""
 LARGEST = 3.0
 """Scores end here (20x): one lucky task must not decide over all others."""
 COST_WEIGHT = 0.002
-"""Log speed-up that a hundredth of a dollar is worth: a tie-break, never more than 0.02."""
+"""Log speed-up that a hundredth of a dollar is worth: a tie-break."""
+MOST_COST = 0.02
+"""What cost takes away at most."""
+SLOWEST_RIGHT = 0.1
+"""By how much the slowest right kernel is better than none."""
 
 
 @dataclass(frozen=True)
@@ -130,26 +134,15 @@ class Split:
     """Task -> op family."""
 
 
-def metric(evaluation: Evaluation | None, *, cost_usd: float = 0.0) -> float:
-    """The score of what a prompt led to; None: nothing was made that could be judged."""
-    tie_break = min(COST_WEIGHT * cost_usd * 100, 0.02)
-    if evaluation is None or not evaluation.passed:
-        return FAILED - tie_break
-    gain = evaluation.speedup.log if evaluation.speedup is not None else 0.0
-    return min(max(gain, FAILED + 0.1), LARGEST) - tie_break
+def score_of(best: Ratio | None, *, cost_usd: float = 0.0) -> float:
+    """The metric of prompts: correct first, then how fast, then what it cost.
 
-
-def feedback(evaluation: Evaluation | None) -> str:
-    """The judge's word on it as a text for a model: data, never the judge's secrets."""
-    if evaluation is None:
-        return "no candidate could be made from the answer"
-    if not evaluation.passed:
-        failure = evaluation.failure
-        return f"{evaluation.status}: {failure.message if failure else 'no reason given'}"
-    if evaluation.speedup is None:
-        return "right, but not timed"
-    ratio = evaluation.speedup
-    return f"right; {ratio.value:.3f}x [{ratio.low:.3f}, {ratio.high:.3f}] against {evaluation.best_baseline}"
+    Args:
+        best: the judge's ratio of the best right kernel over the best baseline; None: none was right.
+        cost_usd: of the trial.
+    """
+    gain = FAILED if best is None else min(max(best.log, FAILED + SLOWEST_RIGHT), LARGEST)
+    return gain - min(COST_WEIGHT * cost_usd * 100, MOST_COST)
 
 
 def split_by_family(families: Mapping[str, str], *, seed: int = 0) -> Split:

@@ -76,7 +76,7 @@ class PromptStore:
         reason: str,
         more: Mapping[str, Any] | None = None,
     ) -> PromptVersion:
-        """Keep a version; the same one again changes nothing.
+        """Keep a version; the same one again changes nothing, but that one once rejected may be accepted later.
 
         Args:
             base: the text.
@@ -89,12 +89,18 @@ class PromptStore:
         hashes = {x.id: x.text_hash for x in sorted(lessons, key=lambda x: x.id)}
         base_hash = text_hash(base)
         id = PromptVersion.identity(role=self.role, parent=parent, base_hash=base_hash, lessons=hashes)
-        if id in self.lineage.versions:
-            return self.lineage.versions[id]
+        known = self.lineage.versions.get(id)
+        if known is not None:
+            if known.state != "rejected" or (more or {}).get("state") != "accepted":
+                return known
+            reason += f" (rejected before: {known.rejected_because})"
         fields: dict[str, Any] = {"id": id, "role": self.role, "parent": parent, "base_hash": base_hash, **(more or {})}
         fields |= {"lessons": hashes, "lesson_set": lesson_set_hash(hashes) if hashes else ""}
+        block = lessons_block(sorted(lessons, key=lambda x: x.id))
+        shown = f" {fields['lesson_set']} -->\n\n{block}\n" if block else ""
+        fields["shown_hash"] = text_hash(shown) if shown else ""
         version = PromptVersion(**fields, origin=origin, reason=reason, created_at=now())
-        self._write(version, base, lessons)
+        self._write(version, base, shown)
         return version
 
     def promote(self, id: str, *, reason: str, by: str = "") -> PromptVersion:
@@ -165,10 +171,9 @@ class PromptStore:
             raise UserError(why, hint="export it, change it, and promote the file instead")
         return version
 
-    def _write(self, version: PromptVersion, base: str, lessons: Sequence[Lesson]) -> None:
-        block = lessons_block(sorted(lessons, key=lambda x: x.id))
+    def _write(self, version: PromptVersion, base: str, shown: str) -> None:
         text = base.replace("\r\n", "\n").strip() + "\n"
-        text += f"\n{MARK} {version.lesson_set} -->\n\n{block}\n" if block else ""
+        text += f"\n{MARK}{shown}" if shown else ""
         with disk_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             (self.folder / f"{version.id}.md").write_text(text, encoding="utf-8")
@@ -214,7 +219,7 @@ def of_file(store: PromptStore, file: Path, lessons: Sequence[Lesson], *, reason
 
 
 def export_version(store: PromptStore, id: str, lessons: Sequence[Lesson], into: Path) -> list[Path]:
-    """Write a version's base text, its record and its lessons into a folder.
+    """Write a version into a folder: its text with the lessons as it showed them, its record, the lessons' files.
 
     Returns:
         The files.
@@ -225,7 +230,7 @@ def export_version(store: PromptStore, id: str, lessons: Sequence[Lesson], into:
     with disk_errors(into):
         into.mkdir(parents=True, exist_ok=True)
         text, record = into / f"{store.role}.md", into / f"{store.role}.json"
-        text.write_text(store.base(version.id), encoding="utf-8")
+        text.write_text(store.text(version.id), encoding="utf-8")
         version.save(record)
     kept = [x for x in lessons if x.id in version.lessons]
     return [text, record, *(save_lesson(x, into / "lessons") for x in kept)]

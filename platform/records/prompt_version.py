@@ -10,7 +10,7 @@ from kernelwright.records.record import Record, content_hash
 
 
 class PromptScore(Record):
-    """A paired comparison with the parent, in log speed-up: above 0 the version is better."""
+    """A paired comparison with another version, in log speed-up: above 0 the version is better."""
 
     split: Literal["train", "validation", "held_out", "remeasured", "ablation"]
     gain: float
@@ -20,6 +20,8 @@ class PromptScore(Record):
     pairs: int = Field(ge=0)
     families: dict[str, float] = Field(default_factory=dict)
     """Task family -> mean difference."""
+    against: str = ""
+    """Id of the version that it was compared with; "" means its parent."""
     cost_usd: float = 0.0
     tokens: int = 0
 
@@ -39,6 +41,8 @@ class PromptVersion(Record):
     """:func:`lesson_set_hash` of the active lessons; "" for none."""
     lessons: dict[str, str] = Field(default_factory=dict)
     """Lesson id -> text_hash, of the active set when the version was made."""
+    shown_hash: str = ""
+    """Hash of the lessons' part of the file, for the same; "" for none, or where it was not kept yet."""
     origin: Literal["seed", "lesson-state", "optimizer", "user"]
     reason: str
     state: Literal["proposed", "accepted", "rejected"] = "proposed"

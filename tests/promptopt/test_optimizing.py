@@ -20,7 +20,7 @@ from kernelwright.promptopt.journal import Journal, Limits, Step
 from kernelwright.promptopt.optimizing import Wanted, optimize_prompt
 from kernelwright.promptopt.run_trials import FixedPrompts, RunTrials, result_of
 from kernelwright.promptopt.shelves import LessonShelf
-from kernelwright.promptopt.trials import FAILED, TrialRequest
+from kernelwright.promptopt.trials import FAILED, TrialRequest, score_of
 from kernelwright.promptopt.versions import PromptStore
 from kernelwright.records import Ratio, RunSummary, Task
 from kernelwright.workspace import Workspace
@@ -115,6 +115,7 @@ def test_a_plan_whose_gates_could_never_speak_is_refused_unpaid(tmp_path: Path) 
         (Wanted("coder", rewrites=2, model="scripted:x"), 20, "48 or more"),
         (Wanted("coder", rewrites=1, model="scripted:x", screen=False), 20, "24 or more"),
         (Wanted("coder", screen=False), 400, "--rewrites"),
+        (Wanted("coder", optimizer="gepa", model="scripted:x"), 40, "64 or more"),
     ):
         with pytest.raises(UserError) as told:
             optimize_prompt(place, tasks, wanted, Limits(trials=trials), start=runs, desk=None)  # type: ignore[arg-type]
@@ -142,6 +143,26 @@ def test_rewrites_alone_need_no_lessons_and_are_told_step_by_step(tmp_path: Path
     assert any(s.what == "resumed" and s.spent.measurements >= 30 for s in steps)
     assert done.optimized.ended == "finished" and start.started == done.optimized.spent.trials
     assert not done.optimized.effects, "nothing was screened"
+
+
+def test_what_a_limit_left_undecided_is_decided_with_a_higher_one(tmp_path: Path) -> None:
+    """Validation has passed and held-out has not spoken: that is no rejection, else it could never be promoted."""
+    world = World(11)
+    place = prepared(tmp_path, world)
+    best = " ".join(p.text for p in world.principles if p.id in ("p09", "p10", "p11", "p12"))
+    desk = desk_at(tmp_path / "script.yaml", [f"Reason: waste\n<prompt>{world.seed_prompt} {best}</prompt>"])
+    wanted = Wanted("coder", rewrites=1, model="scripted:x", screen=False)
+    tasks, start = tasks_of(world), WorldRuns(world)
+    few = Limits(trials=200, measurements=50)
+    done = optimize_prompt(place, tasks, wanted, few, start=start, desk=desk)  # type: ignore[arg-type]
+    (proposal,) = done.optimized.proposals
+    assert proposal.undecided and not proposal.accepted and "undecided  text: waste" in done.text()
+    assert done.version is None and len(PromptStore(place.prompts, "coder").lineage.versions) == 1, "the seed alone"
+    more = Limits(trials=200, measurements=1000)
+    done = optimize_prompt(place, tasks, wanted, more, start=start, desk=desk)  # type: ignore[arg-type]
+    store = PromptStore(place.prompts, "coder")
+    assert done.version is not None and store.current == done.version and done.version.state == "accepted"
+    assert start.started == done.optimized.spent.trials == 56
 
 
 def test_fewer_than_three_families_are_refused(tmp_path: Path) -> None:
@@ -181,6 +202,17 @@ def test_a_run_that_found_nothing_scores_worse_than_any_that_is_right(tmp_path: 
     request = TrialRequest("some prompt", "scan/0")
     assert trials.recorded(request) is None
     assert trials.run(request) == trials.recorded(request)
+
+
+def test_right_goes_before_fast_and_fast_before_cheap() -> None:
+    def ratio(value: float) -> Ratio:
+        return Ratio(value=value, low=value, high=value, pairs=3, against="eager")
+
+    dear, cheap = 50.0, 0.001
+    assert score_of(ratio(0.01), cost_usd=dear) > score_of(None, cost_usd=0.0)
+    assert score_of(ratio(1.03), cost_usd=dear) > score_of(ratio(1.0), cost_usd=cheap)
+    assert score_of(ratio(1.5), cost_usd=cheap) > score_of(ratio(1.5), cost_usd=dear)
+    assert score_of(ratio(1000.0)) == score_of(ratio(500.0)), "one lucky task does not decide"
 
 
 def test_a_run_whose_budget_ended_before_anything_was_judged_is_no_word_on_its_prompt(tmp_path: Path) -> None:
