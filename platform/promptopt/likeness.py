@@ -1,9 +1,9 @@
-"""Near-duplicate lessons, merging them, and conflicts between lessons."""
+"""Near-duplicate lessons, merging them, what was retired and is said again, and conflicts between lessons."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kernelwright.promptopt.scope import overlap
@@ -14,6 +14,8 @@ SAME_WORDS = 0.6
 """Share of words in common (Jaccard) from which two lessons about one technique are the same."""
 SAME_TEXT = 0.85
 """The share for lessons about different techniques, or about none."""
+MERGED = "merged into"
+"""How the reason begins for which a near-duplicate was retired."""
 _WORD = re.compile(r"[a-z0-9]+")
 _EMPTY = frozenset("a an and are as at be by for from in is it its of on or that the this to when with".split())
 
@@ -38,12 +40,22 @@ def near_duplicates(lessons: Sequence[Lesson]) -> list[tuple[Lesson, Lesson]]:
     words = {x.id: words_of(x) for x in alive}
     found = []
     for one, other in _candidates(alive, words):
-        same = one.technique == other.technique and one.technique != ""
-        common = _jaccard(words[one.id], words[other.id])
-        near = one.warns == other.warns and common >= (SAME_WORDS if same else SAME_TEXT)
-        if near and set(one.roles) & set(other.roles) and overlap(one.scope, other.scope):
+        if _alike(one, other, _jaccard(words[one.id], words[other.id])):
             found.append((one, other) if _weight(one) >= _weight(other) else (other, one))
     return found
+
+
+def retired_twin(proposal: Lesson, lessons: Iterable[Lesson]) -> Lesson | None:
+    """The retired lesson that a proposal says again, in whatever words; None when there is none.
+
+    What was merged into another one does not count: there the other one says it, and the proposal joins it.
+    """
+    said = words_of(proposal)
+    for old in lessons:
+        if old.state is LessonState.RETIRED and not (old.history and old.history[-1].reason.startswith(MERGED)):
+            if _alike(proposal, old, _jaccard(said, words_of(old))):
+                return old
+    return None
 
 
 def merged(kept: Lesson, dropped: Lesson) -> tuple[Lesson, Lesson]:
@@ -61,7 +73,7 @@ def merged(kept: Lesson, dropped: Lesson) -> tuple[Lesson, Lesson]:
     )
     wider = kept.model_copy(update={"scope": scope})
     winner = noted(wider, f"merged from {dropped.id}", reason="it says the same", by="rules")
-    return winner, moved(dropped, LessonState.RETIRED, reason=f"merged into {kept.id}", by="rules")
+    return winner, moved(dropped, LessonState.RETIRED, reason=f"{MERGED} {kept.id}", by="rules")
 
 
 def conflicts(lessons: Sequence[Lesson]) -> list[Conflict]:
@@ -97,6 +109,13 @@ def _candidates(lessons: Sequence[Lesson], words: dict[str, frozenset[str]]) -> 
                     seen.add(pair)
                     yield other, lesson
             places.setdefault(key, []).append(lesson)
+
+
+def _alike(one: Lesson, other: Lesson, common: float) -> bool:
+    """Whether two lessons with this share of common words say the same where both may be shown."""
+    same = one.technique == other.technique and one.technique != ""
+    near = one.warns == other.warns and common >= (SAME_WORDS if same else SAME_TEXT)
+    return near and bool(set(one.roles) & set(other.roles)) and overlap(one.scope, other.scope)
 
 
 def _weight(lesson: Lesson) -> tuple[bool, int]:

@@ -34,7 +34,7 @@ def fits(scope: LessonScope, situation: Situation) -> bool:
         and _holds(scope.devices, (situation.device,))
         and _holds(scope.dtypes, situation.dtypes)
         and _holds(scope.architectures, (situation.architecture,))
-        and (not scope.toolchains or any(t.startswith(w) for w in scope.toolchains for t in situation.toolchains))
+        and (not scope.toolchains or any(_begins(t, w) for w in scope.toolchains for t in situation.toolchains))
     )
 
 
@@ -58,6 +58,11 @@ def overlap(one: LessonScope, other: LessonScope) -> bool:
         not mine or not theirs or set(mine) & set(theirs)
         for mine, theirs in ((getattr(one, name), getattr(other, name)) for name in LessonScope.model_fields)
     )
+
+
+def _begins(toolchain: str, wanted: str) -> bool:
+    """``torch 2`` and ``torch 2.1`` are the start of ``torch 2.1.3``, and ``torch 2.1`` is none of ``torch 2.13.0``."""
+    return toolchain.startswith(wanted) and not toolchain[len(wanted) : len(wanted) + 1].isdigit()
 
 
 def _holds(wanted: tuple[str, ...], here: tuple[str, ...]) -> bool:

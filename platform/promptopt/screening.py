@@ -21,8 +21,10 @@ SHARED_WORDS = 9
 _RULES: tuple[tuple[str, str], ...] = (
     (
         "asks the model to give away or use secrets",
-        r"\b(api[ _-]?keys?|passwords?|secrets?|credentials?|access tokens?|environment variables?|os\.environ|"
-        r"getenv|\.env\b|sk-[a-z0-9]{8,}|(print|show|reveal|send|output)\s+(me\s+)?(your|the)\s+(key|token|prompt|system)s?)",
+        r"\b(api[ _-]?keys?|passwords?|secrets?|credentials?|access tokens?|environment variables?|os\.environ|getenv|"
+        r"\.env\b|sk-[a-z0-9]{8,}|id_rsa|(print|show|reveal|send|output)\s+(me\s+)?(your|the)\s+"
+        r"(key|token|prompt|system)s?|your\s+(instructions|rules)\b)|"
+        r"(?-i:[A-Z0-9]+_(API_)?(KEY|TOKEN|SECRET|PASSWORD)\b)|\.ssh\b|/etc/passwd",
     ),
     (
         "gives orders over the head of the prompt",
@@ -50,6 +52,11 @@ _CODE = re.compile(
     re.MULTILINE,
 )
 _WORD = re.compile(r"[A-Za-z0-9_]+")
+_EVERYTHING = re.compile(
+    r"\b(any|every|all)\s+(kinds?\s+of\s+)?(kernels?|tasks?|programs?|devices?|machines?)\b"
+    r"|^\s*always\b|\b(everywhere|in general|in (all|every) cases?|no matter what)\b",
+    re.IGNORECASE,
+)
 
 
 def text_complaints(text: str, *, limit: int = MAX_SENTENCE) -> list[str]:
@@ -90,6 +97,8 @@ def lesson_refusals(lesson: Lesson, tasks: Iterable[Task] = ()) -> list[str]:
         found.append("rests on no decision that exists")
     if lesson.scope.conditions == 0:
         found.append("over-general: its scope says neither family, bottleneck, language nor device")
+    if claim := _EVERYTHING.search(lesson.when):
+        found.append(f"over-general: it says that it holds for everything ({_quoted(claim)})")
     for task in tasks:
         found += [f"{why} of task {task.name}" for why in copied_from(lesson.sentence, task)]
     return found

@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from kernelwright.memory.evidence import Observation
 from kernelwright.promptopt.counting import Counter
 from kernelwright.promptopt.effects import lesson_effects
-from kernelwright.promptopt.likeness import Conflict, conflicts, merged, near_duplicates
+from kernelwright.promptopt.likeness import Conflict, conflicts, merged, near_duplicates, retired_twin
 from kernelwright.promptopt.screening import lesson_refusals
 from kernelwright.promptopt.shelves import LessonShelf, moved, noted
 from kernelwright.promptopt.states import rule
@@ -118,6 +118,8 @@ def _take(
     reasons = lesson_refusals(proposal, tasks)
     if proposal.id in blocked:
         reasons.append("a file of that name cannot be read; correct or delete it")
+    if proposal.id not in lessons and (twin := retired_twin(proposal, lessons.values())) is not None:
+        reasons.append(f"says again what {twin.id} said, which was retired: {_last_reason(twin)}")
     if reasons:
         report.refused.append(Refused(proposal.id, proposal.sentence, tuple(reasons)))
         return
@@ -136,6 +138,10 @@ def _take(
                 known.model_copy(update=words), "scope widened", reason="seen there too", by=proposal.origin
             )
             report.widened.append(known.id)
+
+
+def _last_reason(lesson: Lesson) -> str:
+    return lesson.history[-1].reason if lesson.history else "no reason is on record"
 
 
 def _wider(one: LessonScope, other: LessonScope) -> LessonScope:

@@ -7,10 +7,11 @@ from pathlib import Path
 from promptopt.making import lesson, observed
 
 from kernelwright.memory.knowledge_pages import load_techniques
+from kernelwright.promptopt.counting import counted
 from kernelwright.promptopt.draws import record_draw, scored_draws
 from kernelwright.promptopt.scope import Situation
 from kernelwright.promptopt.selection import Selector
-from kernelwright.promptopt.shelves import LessonShelf
+from kernelwright.promptopt.shelves import LessonShelf, moved
 from kernelwright.promptopt.statistics_distiller import distilled
 from kernelwright.promptopt.upkeep import upkeep
 from kernelwright.promptopt.versions import PromptStore
@@ -133,6 +134,35 @@ def test_draws_of_finished_runs_tell_what_a_sentence_does(tmp_path: Path) -> Non
     effect = shelf.get("helps").effect
     assert effect is not None and effect.low < 0.2231 < effect.high and effect.low > 0.15
     assert {(m.id, m.after) for m in report.moved} == {("helps", "active"), ("idle", "retired")}
+
+
+def test_what_was_retired_does_not_come_back_under_another_name(tmp_path: Path) -> None:
+    """A model words the same thing anew every time; what a person or the rules took out stays out."""
+    shelf = LessonShelf(tmp_path, with_shipped=False)
+    words = {"technique": "vector-exp", "do": "compute the exponentials of the row in vectors"}
+    old = lesson("vector-exp-for-a1", state=LessonState.PROPOSED, **words)
+    shelf.save(moved(old, LessonState.RETIRED, reason="our rows are short", by="me"))
+    items = [observed("vector-exp", 1.2, 1.5, number=n) for n in range(3)]
+    fresh = {"state": LessonState.PROPOSED, "evidence": counted(items).model_dump()}
+    again = lesson("vector-exp-for-b2", **{**words, "do": words["do"] + " at once"}, **fresh)
+    other = lesson("vector-exp-for-c3", technique="vector-exp", do="keep the scale of each block apart", **fresh)
+    report = upkeep(shelf, items, proposals=[again, other], today=TODAY)
+    assert report.proposed == ["vector-exp-for-c3"]
+    (refused,) = report.refused
+    assert refused.id == "vector-exp-for-b2" and "vector-exp-for-a1" in refused.reasons[0]
+    assert "our rows are short" in refused.reasons[0]
+
+
+def test_what_was_merged_away_may_be_said_again(tmp_path: Path) -> None:
+    """The lesson that it was merged into says it now; the proposal joins that one."""
+    shelf = LessonShelf(tmp_path, with_shipped=False)
+    items = [observed("vector-exp", 1.2, 1.5, number=n) for n in range(3)]
+    words = {"technique": "vector-exp", "do": "compute the exponentials of the row in vectors"}
+    fresh = {"state": LessonState.PROPOSED, "evidence": counted(items).model_dump(), **words}
+    first, second, third = (lesson(f"vector-exp-for-{n}", **fresh) for n in ("a1", "b2", "c3"))
+    assert upkeep(shelf, items, proposals=[first, second], today=TODAY).merged
+    report = upkeep(shelf, items, proposals=[third], today=TODAY)
+    assert not report.refused and report.merged and len([x for x in shelf.lessons if x.state != "retired"]) == 1
 
 
 def test_conflicts_are_shown(tmp_path: Path) -> None:
