@@ -250,8 +250,10 @@ class Recall(Protocol):
         """The nearest solutions, best first."""
         ...
 
-    def evidence(self, *, family: str, bottleneck: str = "", language: str = "") -> list[TechniqueEvidence]:
-        """What decisions bought on similar tasks, most evidence first."""
+    def evidence(
+        self, *, family: str, bottleneck: str = "", language: str = "", without: Task | None = None
+    ) -> list[TechniqueEvidence]:
+        """What decisions bought on similar tasks, most evidence first; nothing from solutions of ``without``."""
         ...
 
     def techniques(
@@ -367,8 +369,12 @@ class Tuner(Protocol):
         budget: TuningBudget,
         seed: int,
         on_trial: Callable[[Trial], None],
+        judge: Callable[[Candidate], Evaluation] | None = None,
     ) -> Candidate:
-        """The candidate at the best values found (itself when nothing is better). Every trial goes to on_trial."""
+        """The candidate at the best values found (itself when nothing is better). Every trial goes to on_trial.
+
+        ``judge`` is the next fidelity: asked where screens cannot tell the fastest apart; None lets screens decide.
+        """
         ...
 
 

@@ -7,13 +7,16 @@ import time
 from kernelwright.agents.context import RunContext
 from kernelwright.errors import KernelwrightError
 from kernelwright.protocols import TuningBudget
-from kernelwright.records import Candidate, Decision, Depth, Evaluation, Ratio, Trial
+from kernelwright.records import Candidate, Decision, Depth, Entry, Evaluation, Ratio, Trial
 
 WORTH_A_FULL_JUDGEMENT = 0.8
 """A screened speed-up below this share of the best so far is not judged in full."""
 
 WORTH_TUNING = 0.4
 """A screened speed-up below this share of the best so far is not tuned: tunables rarely buy more."""
+
+AMPLE = 0.5
+"""While so much of the run's time is left, values that screens cannot tell apart are judged in full."""
 
 
 def judge_candidate(
@@ -29,8 +32,9 @@ def judge_candidate(
     context.judged.clear()
     context.show("doing", f"screening {candidate.id[:8]}")
     evaluation = context.evaluate(candidate, Depth.SCREEN)
-    if evaluation.passed and candidate.tunables and _score(evaluation) >= WORTH_TUNING * best_score:
-        context.show("doing", f"tuning {', '.join(t.name for t in candidate.tunables)} of {candidate.id[:8]}")
+    if evaluation.passed and _can_be_tuned(context, candidate) and _score(evaluation) >= WORTH_TUNING * best_score:
+        what = ", ".join(t.name for t in candidate.tunables) or "the schedule"
+        context.show("doing", f"tuning {what} of {candidate.id[:8]}")
         candidate = _tune(context, candidate)
         evaluation = context.evaluate(candidate, Depth.SCREEN)
     worth_it = evaluation.passed and _score(evaluation) >= WORTH_A_FULL_JUDGEMENT * best_score
@@ -64,6 +68,12 @@ def _tell_timing(context: RunContext, candidate: Candidate, total_s: float, prof
     )
 
 
+def _can_be_tuned(context: RunContext, candidate: Candidate) -> bool:
+    """It declares tunables, or is a pipeline whose schedule the run searches."""
+    searched = candidate.entry is Entry.PIPELINE and context.config.search.schedule_measurements > 0
+    return bool(candidate.tunables) or searched
+
+
 def _score(evaluation: Evaluation) -> float:
     return evaluation.speedup.value if evaluation.speedup is not None else 0.0
 
@@ -91,10 +101,18 @@ def _tune(context: RunContext, candidate: Candidate) -> Candidate:
         values = ", ".join(f"{k}={v}" for k, v in trial.values.items())
         context.emit("trial", f"{values}: {trial.status}", candidate=candidate.id, score=trial.score)
 
+    def judge(variant: Candidate) -> Evaluation:
+        if context.stop.is_set():
+            raise _Stopped("interrupted")
+        if variant.id != candidate.id:
+            context.folder.add_candidate(variant)
+        return context.evaluate(variant, Depth.FULL)
+
+    thorough = judge if context.left_s > AMPLE * context.config.budget.seconds else None
     budget = TuningBudget(measurements=measurements, seconds=seconds)
     try:
         tuned = context.roles.tuner.tune(
-            candidate, screen=screen, budget=budget, seed=context.config.seed, on_trial=on_trial
+            candidate, screen=screen, budget=budget, seed=context.config.seed, on_trial=on_trial, judge=thorough
         )
     except _Stopped:
         return candidate

@@ -31,6 +31,8 @@ class Retuned:
     """Tunable -> value of the best; as it was where nothing better passed."""
     screened_gain: float | None
     """Screened speed-up of the best over the values as they were; None when either did not pass."""
+    changed: bool = False
+    """The best is another candidate: other values, or another schedule."""
 
 
 def best_of(folder: RunFolder) -> Candidate:
@@ -54,7 +56,8 @@ def candidate_of(solution: Solution, facts: TaskFacts, space: ScheduleSpace) -> 
     rung = solution.rungs[best_first(solution)[0]]
     if solution.entry is Entry.PIPELINE:
         start = space.start(facts)
-        found = space.apply(start, rung.decision.directives) if start is not None else None
+        begun = start.model_copy(update={"tunables": rung.candidate.tunables}) if start is not None else None
+        found = space.apply(begun, rung.decision.directives) if begun is not None else None
         if found is None:
             raise LibraryError(f"{solution.id} does not fit the task: its schedule has no match in its operators")
         return found
@@ -86,12 +89,15 @@ def retune(
         command: as the user would type it again.
 
     Raises:
-        CandidateError: it declares no tunables.
+        CandidateError: it declares no tunables, and is no pipeline whose schedule could be searched instead.
     """
-    if not candidate.tunables:
+    if not candidate.tunables and candidate.entry is not Entry.PIPELINE:
         hint = f"`kernelwright optimize {task.name}` looks for other decisions than values"
         raise CandidateError(f"{origin} declares no tunables: there is nothing to tune", hint=hint)
-    alone = {"engine": "search", "budget": config.budget.model_copy(update={"rounds": 1})}
+    search = config.search
+    if not candidate.tunables:  # what can be tuned of it is its schedule
+        search = search.model_copy(update={"schedule_measurements": search.tune_measurements})
+    alone = {"engine": "search", "budget": config.budget.model_copy(update={"rounds": 1}), "search": search}
     summary = start_run(
         workspace,
         task,
@@ -109,4 +115,5 @@ def retune(
         before={t.name: t.value for t in candidate.tunables},
         after={t.name: t.value for t in best.tunables},
         screened_gain=pair[1] / pair[0] if pair[0] and pair[1] else None,
+        changed=best.id != candidate.id,
     )

@@ -40,7 +40,8 @@ def retune(
     workspace: WorkspaceOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
-    """Search the tunables of an existing result again on this machine, and confirm the best. Exit 1 without a gain."""
+    """Search the tunables of an existing result (of a pipeline without any: its schedule) again on this machine, and
+    confirm the best. Exit 1 without a gain."""
     from kernelwright import wiring
     from kernelwright.agents.retuning import TRIALS
     from kernelwright.agents.retuning import retune as tune_again
@@ -68,17 +69,19 @@ def retune(
             command=shlex.join(["kernelwright", *sys.argv[1:]]),
         )  # fmt: skip
     records = load_run_records(place.run(told.summary.run_id))
-    before, after = (", ".join(f"{k}={v}" for k, v in values.items()) for values in (told.before, told.after))
+    before = ", ".join(f"{k}={v}" for k, v in told.before.items()) or "a schedule without tunables"
+    after = ", ".join(f"{k}={v}" for k, v in told.after.items()) or "another schedule"
     if json_:
-        values_told = {"before": told.before, "after": told.after, "screened_gain": told.screened_gain}
+        values_told = {"before": told.before, "after": told.after, "changed": told.changed}
+        values_told |= {"screened_gain": told.screened_gain}
         print_json({"format": "kernelwright/retuned/1", **values_told, "run": run_json(records)})
     else:
         from kernelwright.cli.tables import run_text
 
         say(run_text(records))
         words = f", {told.screened_gain:.2f}x in screening" if told.screened_gain else ""
-        same = told.before == told.after
-        say(f"\nas it was: {before}\n{'no better values' if same else f'tuned:     {after}{words}'}")
+        same = not told.changed
+        say(f"\nas it was: {before}\n{'nothing better' if same else f'tuned:     {after}{words}'}")
         if not same:
             original = place.run(told.summary.run_id).candidate_folder(candidate.id)
             note(f"measure both: kernelwright evaluate {judged.name} {original.parents[1]}/best --against {original}")

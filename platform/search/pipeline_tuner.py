@@ -7,7 +7,6 @@ other languages pass through to the tuner of tunables alone.
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -17,7 +16,7 @@ from kernelwright.records import Candidate, Directive, Entry, Evaluation, Trial
 from kernelwright.records.pipeline import Pipeline
 from kernelwright.search.cost_model import CostModel
 from kernelwright.search.schedule_search import Measured, ScheduleSearch
-from kernelwright.search.schedule_space import ALGORITHM, IMPORTED, SCHEDULE, candidate_of, pipelines_of
+from kernelwright.search.schedule_space import ALGORITHM, IMPORTED, candidate_of, concrete, pipelines_of
 from kernelwright.search.tuner import NOISE
 
 log = logging.getLogger(__name__)
@@ -57,18 +56,21 @@ class PipelineTuner:
         budget: TuningBudget,
         seed: int,
         on_trial: Callable[[Trial], None],
+        judge: Callable[[Candidate], Evaluation] | None = None,
     ) -> Candidate:
         """The candidate at its best tunables, or under a schedule that is faster than those by more than noise."""
         part = self._for_tunables(candidate, budget)
-        tuned = self._tunables.tune(candidate, screen=screen, budget=part, seed=seed, on_trial=on_trial)
+        tuned = self._tunables.tune(
+            candidate, screen=screen, budget=part, seed=seed, on_trial=on_trial, judge=judge
+        )
         budget.spent_measurements += part.spent_measurements
         budget.spent_seconds += part.spent_seconds
         left = min(self._measurements, budget.measurements - budget.spent_measurements)
         seconds = budget.seconds - budget.spent_seconds
         if left < 2 or seconds <= 0 or tuned.entry is not Entry.PIPELINE:
             return tuned
-        directives = _concrete(tuned)
-        if any(d.verb == PRECOMPUTED for d in directives):
+        directives = concrete(tuned)
+        if any(d.verb == PRECOMPUTED or d.verb.startswith("gpu_") for d in directives):
             return tuned
         screening = _Screening(tuned, screen, budget, on_trial, self._clock)
         searching = ScheduleSearch(
@@ -118,7 +120,7 @@ class _Screening:
 
     def measure(self, directives: Sequence[Directive]) -> Measured:
         """Screen a schedule; the first call is the start's own."""
-        first = not self._scores and directives == _concrete(self.start)
+        first = not self._scores and directives == concrete(self.start)
         child = self.start
         if not first:
             child = candidate_of(self._pipelines, directives, imported=self._imported, tunables=())
@@ -151,15 +153,3 @@ class _Screening:
         score, best = max(self._scores, key=lambda pair: pair[0])
         own = next((s for s, c in self._scores if c.id == self.start.id), None)
         return best if own is None or score / own > NOISE else self.start
-
-
-def _concrete(candidate: Candidate) -> list[Directive]:
-    """The candidate's Directives with values in place of tunables."""
-    values = candidate.tunable_values()
-
-    def valued(argument: object) -> object:
-        named = isinstance(argument, str) and argument.startswith("$")
-        return values.get(str(argument)[1:], argument) if named else argument
-
-    rows = [Directive.model_validate(d) for d in json.loads(candidate.text(SCHEDULE))["directives"]]
-    return [d.model_copy(update={"args": tuple(valued(a) for a in d.args)}) for d in rows]

@@ -10,12 +10,17 @@ from collections.abc import Callable
 
 from kernelwright.records import Decision, Directive
 from kernelwright.records.pipeline import Pipeline, walk
+from kernelwright.search.prefetching import PREFETCH
 from kernelwright.search.structure import Structure
 from kernelwright.search.tiling import rows_dim
 
 
 def _directive(func: str, verb: str, *args: object) -> Directive:
     return Directive(func=func, verb=verb, args=args)
+
+
+AHEAD = _directive("@stages?", PREFETCH, "$AHEAD")
+"""Ask for large inputs ahead of where they are read first; 0 is among the distances that are tried."""
 
 
 def propose(pipeline: Pipeline) -> list[Decision]:
@@ -56,7 +61,7 @@ def rule_pointwise(structure: Structure) -> list[Decision]:
         _decision(
             "fuse-pointwise",
             "Compute the whole element-wise chain in one vectorised, unrolled pass over the output",
-            [_directive("@elementwise", "pointwise", "$LANES", "$UNROLL")],
+            [_directive("@elementwise", "pointwise", "$LANES", "$UNROLL"), AHEAD],
             bottleneck="memory",
             hypothesis="Every input is read once and every output written once",
             predicted=1.1,
@@ -73,7 +78,7 @@ def rule_rows(structure: Structure) -> list[Decision]:
         _decision(
             "row-at-a-time",
             "Compute each row's statistics right where the row is used, with vectorised partial sums",
-            [rows],
+            [rows, AHEAD],
             where=", ".join(structure.rowstats),
             bottleneck="memory",
             hypothesis="A row stays in cache between its passes, so memory is read once",
@@ -86,7 +91,7 @@ def rule_rows(structure: Structure) -> list[Decision]:
             _decision(
                 "store-row-intermediate",
                 f"As row-at-a-time, and keep {', '.join(shared)} of the row instead of computing it twice",
-                [_directive("@shared", "store"), rows],
+                [_directive("@shared", "store"), rows, AHEAD],
                 where=", ".join(shared),
                 bottleneck="compute",
                 hypothesis="A costly element is computed once and read back from the nearest cache",
@@ -140,7 +145,7 @@ def rule_window(structure: Structure) -> list[Decision]:
         _decision(
             "window-written-out",
             "Write the window out as one expression and compute a strip of vectors some rows high at a time",
-            [one_pass, _directive("@pure_output", "strip", "$LANES", "$STRIP", "$HIGH")],
+            [one_pass, _directive("@pure_output", "strip", "$LANES", "$STRIP", "$HIGH"), AHEAD],
             where=", ".join(structure.pools),
             bottleneck="overhead",
             hypothesis="Neighbouring results share their loads in registers",
@@ -186,6 +191,17 @@ def rule_products(structure: Structure) -> list[Decision]:
             )
         )
     if structure.products:
+        made.append(
+            _decision(
+                "dot-product-tile",
+                "Keep a tile of dot products in registers, each a vector of partial sums along the reduction",
+                [_directive("@products", "dot_tile", "$LANES", "$COLUMNS", "$LINES")],
+                where=", ".join(structure.products),
+                bottleneck="compute",
+                hypothesis="Where both operands lie along the sum, as in a linear layer, nothing has to be packed",
+                predicted=1.35,
+            )
+        )
         tile = _directive("@products", "register_tile", "$LANES", "$WIDTH", "$HEIGHT")
         made.append(
             _decision(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from kernelwright.records import (
     Candidate,
@@ -45,6 +44,9 @@ DOMAINS: dict[str, tuple[tuple[int, ...], int]] = {
     "BLOCK": ((16, 32, 48, 64, 96, 128), 48),
     "CHANNELS": ((2, 4, 8, 12), 8),
     "ROWS": ((2, 4, 8, 16), 8),
+    "AHEAD": ((0, 4, 8, 16, 32), 8),
+    "COLUMNS": ((2, 3, 4, 6), 4),
+    "LINES": ((2, 4, 6, 8), 6),
 }
 """Tunables that recipes may use without declaring them: (values, start)."""
 
@@ -75,6 +77,21 @@ class PipelineSpace:
             return None
         return candidate_of(pipelines, directives, imported=None, tunables=())
 
+    def written(self, text: str) -> Candidate | None:
+        """A hand-written algorithm.json with a plain, vectorised schedule; None (and ``refusal``) when it is none.
+
+        Args:
+            text: of the file; one Pipeline for each workload of a task.
+        """
+        self.refusal = ""
+        try:
+            pipelines = pipelines_in(text)
+            directives = bind(next(iter(pipelines.values())), PLAIN, {})
+        except (RecipeError, ValueError) as error:
+            self.refusal = str(error)
+            return None
+        return candidate_of(pipelines, directives, imported=None, tunables=())
+
     def apply(self, candidate: Candidate, recipe: Sequence[Directive]) -> Candidate | None:
         """The candidate's imported algorithm under a recipe; None (and ``refusal``) when the recipe does not fit.
 
@@ -94,7 +111,14 @@ class PipelineSpace:
         first = next(iter(schedules.values()))
         if any(s != first for s in schedules.values()):
             first = max(schedules.values(), key=len)
-        return candidate_of(changed, first, imported=imported if changed != imported else None, tunables=tunables)
+        used = {a[1:] for d in first for a in d.args if isinstance(a, str) and a.startswith("$")}
+        kept = [t for t in tunables if t.name in used]  # of the others no value changes anything
+        return candidate_of(changed, first, imported=imported if changed != imported else None, tunables=kept)
+
+    def seeds(self, candidate: Candidate) -> list[tuple[str, list[Directive]]]:
+        """What the rules suggest for a candidate's algorithm as it stands: technique and concrete schedule."""
+        children = [(d.technique, self.apply(candidate, d.directives)) for d in self.proposals(candidate)]
+        return [(name, concrete(c)) for name, c in children if c is not None and not _has(c, IMPORTED)]
 
     def proposals(self, candidate: Candidate) -> list[Decision]:
         """Decisions that the rules of scheduling suggest, best guess first; each applies to this candidate."""
@@ -149,12 +173,34 @@ def pipelines_of(candidate: Candidate, path: str = ALGORITHM) -> dict[str, Pipel
         ValueError: the file is missing or not of its format.
     """
     try:
-        data: dict[str, Any] = json.loads(candidate.text(path))
+        return pipelines_in(candidate.text(path))
     except KeyError:
         raise ValueError(f"the candidate has no file {path}") from None
-    if data.get("format") != ALGORITHM_FORMAT:
-        raise ValueError(f"{path} is not of format {ALGORITHM_FORMAT}")
-    return {name: Pipeline.model_validate(value) for name, value in data["workloads"].items()}
+
+
+def pipelines_in(text: str) -> dict[str, Pipeline]:
+    """Workload -> Pipeline of an algorithm.json.
+
+    Raises:
+        ValueError: the text is not of its format.
+    """
+    data = json.loads(text)
+    workloads = data.get("workloads") if isinstance(data, dict) and data.get("format") == ALGORITHM_FORMAT else None
+    if not isinstance(workloads, dict) or not workloads:
+        raise ValueError(f"it is not of format {ALGORITHM_FORMAT} with a pipeline for each workload")
+    return {name: Pipeline.model_validate(value) for name, value in workloads.items()}
+
+
+def concrete(candidate: Candidate) -> list[Directive]:
+    """The candidate's Directives with values in place of tunables."""
+    values = candidate.tunable_values()
+
+    def valued(argument: object) -> object:
+        named = isinstance(argument, str) and argument.startswith("$")
+        return values.get(str(argument)[1:], argument) if named else argument
+
+    rows = [Directive.model_validate(d) for d in json.loads(candidate.text(SCHEDULE))["directives"]]
+    return [d.model_copy(update={"args": tuple(valued(a) for a in d.args)}) for d in rows]
 
 
 def _has(candidate: Candidate, path: str) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from kernelwright.search.placement import NARROW, place_in_rows, root_anchor, vectorize_reduction_of
 from kernelwright.search.plan import Factor, Plan
-from kernelwright.search.tiling import attention, conv_tile, register_tile, slide
+from kernelwright.search.tiling import attention, conv_tile, dot_tile, register_tile, slide
 
 Move = Callable[..., bool]
 
@@ -165,6 +165,7 @@ MOVES: dict[str, Move] = {
     "window": window,
     "strip": strip,
     "register_tile": register_tile,
+    "dot_tile": dot_tile,
     "conv_tile": conv_tile,
     "slide": slide,
     "attention": attention,

@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from kernelwright.records.pipeline import walk
 from kernelwright.search.placement import root_anchor, tie
 from kernelwright.search.plan import Factor, Plan
-from kernelwright.search.structure import Structure, depends
+from kernelwright.search.structure import Structure, coefficient, depends
 
+LONG = 64
+"""A sum of fewer terms is not worth partial sums."""
 FEW_ROWS = 3
 """A product with so few rows reads its matrix once whatever is done: no tile pays."""
 
@@ -144,6 +146,64 @@ def _pack(plan: Plan, name: str, anchor: str, panel: str, *, lanes: Factor) -> N
             plan.vectorize(node[1], next(iter(plan.loops(node[1]))), lanes)
 
 
+def dot_tile(plan: Plan, names: Sequence[str], lanes: Factor = 16, columns: Factor = 4, lines: Factor = 6) -> bool:
+    """Tile the consumers of products whose operands both lie along the sum (a linear layer: x and weight, by rows): a
+    tile of dot products, each a vector of partial sums in a register, so that nothing has to be packed.
+
+    Args:
+        plan: the schedule so far.
+        names: products; those whose operands lie otherwise are left alone.
+        lanes: vector width.
+        columns: results together along the innermost dimension.
+        lines: results together along the dimension of reuse.
+
+    Returns:
+        False when there is no such product.
+    """
+    found = [(n, a) for n in names if (a := _anchor(plan, n)) is not None and _along_the_sum(plan, n)]
+    for name, anchor in found:
+        func, stage = plan.func(name), plan.structure.last_stage(name)
+        tied = tie(plan, name, anchor, {})
+        assert tied is not None
+        across, down = func.dims[0].name, rows_dim(plan.structure, name)
+        x, y = tied.direct[across], tied.direct[down]
+        if anchor not in plan.pipeline.outputs and anchor not in plan.homes:
+            plan.root(anchor)
+        rest = [v for v in plan.loops(anchor) if v not in (x, y)]
+        xo, xi = plan.split(anchor, x, columns)
+        yo, yi = plan.split(anchor, y, lines)
+        plan.reorder(anchor, [xi, yi, yo, xo, *rest])  # a few rows of the weight stay near while the lines go by
+        plan.unroll(anchor, xi)
+        plan.unroll(anchor, yi)
+        level = plan.outermost(anchor)
+        if anchor not in plan.homes and level not in (xi, yi):
+            plan.parallel(anchor, level)
+        plan.done.add(anchor)
+        plan.at(name, anchor, yo)
+        (summed,) = [d.name for d in func.updates[stage - 1].domain]
+        part = f"{name}_partial"
+        plan.add(name, "vectorize_reduction", summed, lanes, 1, stage=stage)
+        plan.add(part, "compute_at", anchor, yo)
+        plan.add(part, "reorder", f"{summed}_l", across, down, f"{summed}_o", stage=1)
+        for owner, number in ((name, 0), (name, stage), (part, 0), (part, 1)):
+            for loop in (across, down):
+                plan.add(owner, "unroll", loop, stage=number)
+    return bool(found)
+
+
+def _along_the_sum(plan: Plan, name: str) -> bool:
+    """Is a product summed over one axis, and does every operand lie contiguous along it?"""
+    stage = plan.structure.last_stage(name)
+    domain = plan.func(name).updates[stage - 1].domain
+    if len(domain) != 1 or domain[0].extent < LONG:
+        return False
+    summed = domain[0].name
+    loads = [a for a in plan.structure.stage_accesses(name, stage) if summed in a.variables()]
+    return bool(loads) and all(
+        coefficient(a.index[0], summed) == 1 and not any(summed in depends(e) for e in a.index[1:]) for a in loads
+    )
+
+
 def packable(structure: Structure, name: str) -> list[str]:
     """The operand of a product that is read along the vectors, if packing it can pay: its Func, to be stored."""
     func = structure.funcs[name]
@@ -260,9 +320,10 @@ def attention(
 ) -> bool:
     """A chain of two products with row statistics between them, a block of rows at a time: scores and weights of a
     block never leave the cache (as in T. Dao et al., FlashAttention, 2022, without the running rescale)."""
-    if len(names) < 2:
+    pairs = [(a, b) for a, b in zip(names, names[1:], strict=False) if _statistics_between(plan, a, b)]
+    if not pairs:
         return False
-    last, first = names[-1], names[-2]
+    first, last = pairs[0]
     if not register_tile(plan, [last], lanes, width, height, 0, block):
         return False
     anchor = plan.homes[last][0]
@@ -285,6 +346,12 @@ def attention(
             plan.at(name, anchor, outside[0])
             plan.vectorize(name, next(iter(plan.loops(name))), lanes)
     return register_tile(plan, [first], lanes, width, height, 1)
+
+
+def _statistics_between(plan: Plan, first: str, last: str) -> bool:
+    """Do row statistics lie between two products, as in attention? Linear layers around it have none in between."""
+    order = list(plan.structure.funcs)
+    return any(order.index(first) < order.index(r) < order.index(last) for r in plan.structure.rowstats)
 
 
 def _feeding(plan: Plan, name: str) -> set[str]:

@@ -3,6 +3,7 @@
 Owns which point is screened next and which one wins. It must not judge: ``screen`` does, and a point that fails is
 data. Small spaces are tried whole; large ones by steps to neighbours of the best point, in turn with Optuna's TPE
 (Bergstra et al., Algorithms for Hyper-Parameter Optimization, NeurIPS 2011) and with children of the fastest points.
+Screens are quick and rough: points that they cannot tell apart are judged again, more thoroughly, before one wins.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import random
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -28,6 +29,8 @@ Point = tuple[int, ...]
 
 NOISE = 1.01
 """Screened speed-ups nearer than this ratio are not told apart, and the declared default stays."""
+CLOSE = 1.03
+"""Screened speed-ups within this factor of the best are not told apart by screens."""
 FAILURES_TO_PRUNE = 2
 """A value with so many failures and no success is not tried again."""
 STARTUP = 5
@@ -58,8 +61,12 @@ class Space:
     @property
     def best(self) -> Point | None:
         """The fastest screened point; the earlier one where two are equal."""
+        return next(iter(self.ranked()), None)
+
+    def ranked(self) -> list[Point]:
+        """Points that were timed, fastest first; the earlier one of two that are equal."""
         timed = [(score, -order, p) for order, (p, score) in enumerate(self.scores.items()) if score is not None]
-        return max(timed)[2] if timed else None
+        return [p for _, _, p in sorted(timed, reverse=True)]
 
     def values(self, point: Point) -> dict[str, Any]:
         """Tunable -> value at a point."""
@@ -138,6 +145,7 @@ class OptunaTuner:
         budget: TuningBudget,
         seed: int,
         on_trial: Callable[[Trial], None],
+        judge: Callable[[Candidate], Evaluation] | None = None,
     ) -> Candidate:
         """Screen points until the space or the budget is used up.
 
@@ -150,6 +158,8 @@ class OptunaTuner:
             budget: its ``spent_`` fields are counted up.
             seed: of every random choice.
             on_trial: gets each screened point.
+            judge: judges more thoroughly: asked of the fastest point and its rival (the default, where it is near)
+                where screens cannot tell them apart; None lets screens decide.
 
         Returns:
             The candidate at the fastest values when they beat the default by more than noise, else ``candidate``.
@@ -164,7 +174,7 @@ class OptunaTuner:
                 break
             trial = self._try(candidate, space, point, screen=screen, budget=budget)
             on_trial(trial.model_copy(update={"sampler": sampler}))
-        return self._winner(candidate, space)
+        return self._winner(candidate, space, judge, budget)
 
     def _try(
         self,
@@ -192,14 +202,47 @@ class OptunaTuner:
             seconds=seconds,
         )
 
-    @staticmethod
-    def _winner(candidate: Candidate, space: Space) -> Candidate:
+    def _winner(
+        self,
+        candidate: Candidate,
+        space: Space,
+        judge: Callable[[Candidate], Evaluation] | None,
+        budget: TuningBudget,
+    ) -> Candidate:
         best, default = space.best, space.scores.get(space.default)
         if best is None or best == space.default:
             return candidate
+        close = [p for p in space.ranked() if (space.scores[p] or 0.0) * CLOSE >= (space.scores[best] or 0.0)]
+        if judge is not None and len(close) > 1 and budget.spent_seconds < budget.seconds:
+            rival = space.default if space.default in close else close[1]
+            return self._final(candidate, space, (best, rival), judge=judge, budget=budget)
         if default is not None and (space.scores[best] or 0.0) / default <= NOISE:
             return candidate
         return candidate.with_tunables(space.values(best))
+
+    def _final(
+        self,
+        candidate: Candidate,
+        space: Space,
+        points: Sequence[Point],
+        *,
+        judge: Callable[[Candidate], Evaluation],
+        budget: TuningBudget,
+    ) -> Candidate:
+        """The best of a few points by a more thorough judgement; the first of them where none of it passes."""
+        found: list[tuple[float, Candidate]] = []
+        for point in points:
+            child = candidate.with_tunables(space.values(point))
+            start = self._clock()
+            evaluation = judge(child)
+            budget.spent_seconds += self._clock() - start
+            budget.spent_measurements += 1
+            if evaluation.passed and evaluation.speedup is not None:
+                found.append((evaluation.speedup.surely, child))
+        own = next((score for score, child in found if child.id == candidate.id), None)
+        first = candidate.with_tunables(space.values(points[0]))
+        score, best = max(found, key=lambda pair: pair[0], default=(0.0, first))
+        return candidate if own is not None and score / own <= NOISE else best
 
     @staticmethod
     def _points(space: Space, budget: TuningBudget, seed: int) -> Iterator[tuple[Point, str]]:

@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from agents.loop import NoSpace, TextExecutor, TextSession, a_config, run_loop, surroundings
 from fakes.records import a_candidate, a_task, some_facts
 
+from kernelwright.agents.planner import best_first
 from kernelwright.agents.retuning import Retuned, best_of, candidate_of, retune
 from kernelwright.errors import CandidateError, LibraryError
 from kernelwright.memory.library import Library
@@ -80,3 +82,23 @@ def test_a_solution_that_does_not_fit_says_why(tmp_path: Path) -> None:
     pipeline = next(s for s in map(shelves.get, shelves.scan()) if s.entry.value == "pipeline")
     with pytest.raises(LibraryError, match="its schedule has no match"):
         candidate_of(pipeline, some_facts(a_task()), PipelineSpace())
+
+
+def test_a_pipeline_without_tunables_has_its_schedule_searched(tmp_path: Path) -> None:
+    told = retuned(tmp_path, a_candidate(language="halide", entry="pipeline"))
+    run = Workspace.open(tmp_path).run(told.summary.run_id)
+    assert (told.before, told.after, told.changed) == ({}, {}, False), "this run's tuner knows values alone"
+    search = yaml.safe_load(run.config_file.read_text())["search"]
+    assert search["schedule_measurements"] == search["tune_measurements"] == 20
+
+
+def test_a_recipe_is_tuned_from_the_values_that_its_rung_states(tmp_path: Path) -> None:
+    import torch
+    from search.references import task_facts
+
+    solution = Library(user=tmp_path).get("halide-row-softmax")
+    facts = task_facts(torch.nn.Softmax(-1), [torch.randn(64, 600)])
+    rung = solution.rungs[best_first(solution)[0]].candidate
+    values = {t.name: t.value for t in rung.tunables}
+    found = candidate_of(solution, facts, PipelineSpace()).tunable_values()
+    assert found and {name: values[name] for name in found} == found

@@ -258,6 +258,12 @@ def test_the_table_knows_the_core_operators():
         assert name in TRANSLATIONS
 
 
+def steps(a, count):
+    for _ in range(count):
+        a = a + 1
+    return a
+
+
 @pytest.mark.parametrize(
     ("function", "argument", "named"),
     [
@@ -267,6 +273,10 @@ def test_the_table_knows_the_core_operators():
         (lambda a: a.abs(), draw(3, 5).to(torch.complex64), "complex64; .* use a torch or cpp candidate"),
         (lambda a: a * 2, draw(0, 5), r"no elements \[0 x 5\]"),
         (lambda a: a * 2 if a.sum() > 0 else a, draw(3, 5), "control flow"),
+        (lambda a: a[: int(a[0, 0].abs().item()) + 1] * 2, draw(3, 5), "control flow or shapes by data"),
+        (lambda a: torch.sparse.mm(a.to_sparse(), a.T), draw(3, 5), "sparse"),
+        (lambda a: (a.half() * 2).float(), draw(3, 5), "float16"),
+        (lambda a: steps(a, 410), draw(3, 5), "beyond 400 Funcs .an unrolled loop"),
     ],
 )
 def test_what_cannot_be_expressed_is_named(function, argument, named):

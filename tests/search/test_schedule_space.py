@@ -109,15 +109,31 @@ def test_undeclared_tunables_get_their_known_domain():
     assert {t.name for t in made.tunables} == {"LANES", "UNROLL"}
 
 
+class SelfAttention(nn.Module):
+    """Linear layers around an attention."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.before, self.after = nn.Linear(64, 192), nn.Linear(64, 64)
+
+    def forward(self, t):
+        q, k, v = (p.unflatten(-1, (2, 32)).transpose(1, 2) for p in self.before(t).split(64, -1))
+        weights = F.softmax(q @ k.mT * 0.2, -1)
+        return self.after((weights @ v).transpose(1, 2).flatten(2))
+
+
 PROPOSED = {
     "pointwise": (lambda t: F.silu(t), (20, 100)),
     "rows": (lambda t: F.softmax(t, -1), (20, 100)),
     "scan": (lambda t: t.cumsum(1), (20, 100)),
     "pool": (lambda t: F.avg_pool2d(t, 3, 1, 1), (1, 2, 40, 50)),
     "linear": (nn.Linear(40, 70), (30, 40)),
+    "long linear": (nn.Sequential(nn.Linear(130, 70), nn.ReLU(), nn.Linear(70, 33)), (31, 130)),
     "convolution": (nn.Conv2d(4, 8, 3), (1, 4, 20, 40)),
     "depthwise": (nn.Conv2d(4, 4, 3, groups=4), (1, 4, 20, 40)),
     "attention": (lambda t: F.scaled_dot_product_attention(t, t, t), (1, 2, 40, 16)),
+    "self-attention": (SelfAttention(), (2, 40, 64)),
 }
 
 
@@ -155,3 +171,31 @@ def test_kinds_of_funcs_are_told_apart():
     assert kinds(lambda t: t.sum(1), 9, 9) == [False, False, False, True, False]
     assert kinds(lambda t: t.cumsum(1), 9, 9) == [False, False, False, False, True]
     assert kinds(lambda t: F.adaptive_avg_pool2d(t, 1), 1, 2, 9, 9) == [False, False, False, True, False]
+
+
+def test_a_linear_layer_can_be_tiled_without_packing():
+    """Both operands lie along the sum; in a plain product one does not."""
+    tile = [Directive(func="@products", verb="dot_tile", args=("$LANES", "$COLUMNS", "$LINES"))]
+    space, start = started(nn.Linear(130, 70), 31, 130)
+    made = space.apply(start, tile)
+    assert {t.name for t in made.tunables} == {"LANES", "COLUMNS", "LINES"}
+    places = {d.func: d.args for d in directives_of(made) if d.verb == "compute_at"}
+    partial = next(name for name in places if name.endswith("_partial"))
+    assert places[partial] == places[partial.removesuffix("_partial")], "sums of lanes and of tiles at one place"
+    space, start = started(lambda t: t @ t[:64], 70, 64)
+    assert space.apply(start, tile) is None and "does not fit" in space.refusal
+
+
+def test_attention_is_found_between_the_linear_layers_around_it():
+    space, start = started(SelfAttention(), 2, 40, 64)
+    structure = Structure(pipelines_of(start)["default"])
+    assert len(structure.products) == 4
+    chosen = next(d for d in space.proposals(start) if d.technique == "attention-blocks")
+    made = directives_of(space.apply(start, chosen.directives))
+    weighted = structure.products[2]
+    places = {d.func: d.args[0] for d in made if d.verb == "compute_at"}
+
+    def around(name):
+        return around(places[name]) if name in places else name
+
+    assert {around(n) for n in structure.rowstats} == {around(weighted)}, "statistics of a block are made in its loops"

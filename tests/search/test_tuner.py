@@ -196,3 +196,26 @@ def test_some_points_are_bred_from_the_fastest() -> None:
     before = [t.values for t in tuning.trials[:place]]
     child = tuning.trials[place].values
     assert sum(child[n] not in {b[n] for b in before} for n in "ABC") <= 1
+
+
+def finally_judged(screened: Mapping[int, float], judged: Mapping[int, Answer]) -> tuple[Any, list[int]]:
+    """The value that wins, and which were judged more thoroughly; A = 1 is the default."""
+    thorough = ScriptedScreen(lambda v: judged[v["A"]])
+    tuned = OptunaTuner().tune(
+        candidate(tunable("A", tuple(screened))),
+        screen=ScriptedScreen(lambda v: screened[v["A"]]),
+        budget=TuningBudget(measurements=10, seconds=100),
+        seed=0,
+        on_trial=lambda _: None,
+        judge=thorough,
+    )
+    return tuned.tunable_values()["A"], [v["A"] for v in thorough.seen]
+
+
+def test_what_screens_cannot_tell_apart_is_judged_more_thoroughly() -> None:
+    assert finally_judged({1: 1.0, 2: 1.99, 4: 2.0}, {2: 1.5, 4: 1.4}) == (2, [4, 2])
+    assert finally_judged({1: 1.0, 2: 1.5, 4: 2.0}, {}) == (4, []), "these are told apart"
+    assert finally_judged({1: 1.99, 2: 1.98, 4: 2.0}, {1: 1.5, 4: 1.4}) == (1, [4, 1]), "the default is the rival"
+    assert finally_judged({1: 1.99, 4: 2.0}, {1: 1.5, 4: 1.505}) == (1, [4, 1]), "within noise the default stays"
+    assert finally_judged({1: 1.0, 2: 1.99, 4: 2.0}, {2: 1.5, 4: Status.WRONG_VALUES}) == (2, [4, 2])
+    assert finally_judged({1: 1.0, 2: 1.99, 4: 2.0}, {2: Status.TIMEOUT, 4: Status.TIMEOUT}) == (4, [4, 2])
