@@ -192,7 +192,7 @@ class RunConfig(_Section):
     lessons: bool
     """False: prompts show no lessons of earlier runs."""
     profile: bool
-    """False: what passed is not profiled: agents see right or wrong and the time, no bottleneck."""
+    """False: nothing is profiled, and models see right or wrong alone: no time, ratio or bottleneck of this run."""
     target: str
     """``0.3ms``, ``250us``, ``2x``; "" means none."""
     budget: BudgetConfig

@@ -43,15 +43,17 @@ def with_models(search: Roles, config: RunConfig, book: PromptBook | None = None
         raise MissingTool("engines llm and hybrid need the package dspy", hint=hint)
     desk = open_desk(config)
     book = book or SeedPrompts()
-    coder = ModelCoder(desk, book)
+    blind = not config.profile
+    coder = ModelCoder(desk, book, blind=blind)
     made = replace(search, models=desk, repairer=coder if engines["coder"] != "search" else None)
     if engines["planner"] != "search":
-        planner = ModelPlanner(desk, book, writable_languages(config))
+        space = search.space if engines["planner"] == engines["coder"] == "hybrid" else None  # search carries them out
+        planner = ModelPlanner(desk, book, writable_languages(config), blind=blind, space=space)
         made.planner = planner if engines["planner"] == "llm" else HybridPlanner(planner, search.planner)
     if engines["coder"] != "search":
         made.coder = coder if engines["coder"] == "llm" else HybridCoder(coder, search.coder, desk.tell)
     if engines["reflector"] != "search":
-        made.reflector = ModelReflector(desk, book, search.reflector)
+        made.reflector = ModelReflector(desk, book, search.reflector, blind=blind)
     return made
 
 

@@ -1,4 +1,5 @@
-"""Engine ``hybrid``: the model plans and writes, search adds precedents, refines and schedules, and says so."""
+"""Engine ``hybrid``: the model plans, writes and proposes schedules; search adds precedents, carries schedules out and
+refines all of it, and says so."""
 
 from __future__ import annotations
 
@@ -43,8 +44,8 @@ class HybridCoder:
         self._model, self._search, self._tell = model, search, tell
 
     def write(self, knowledge: Knowledge, decision: Decision) -> Candidate | None:
-        """The child of a decision, by whoever's it is."""
-        if decision.source in ("model", "user"):
+        """The child of a decision, by whoever's it is; schedules are search's to carry out, whoever proposed them."""
+        if decision.source in ("model", "user") and not decision.directives:
             return self._model.write(knowledge, decision)
         made = self._search.write(knowledge, decision)
         if made is None and decision.source.startswith("solution:"):

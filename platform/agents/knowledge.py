@@ -28,7 +28,8 @@ def knowledge_of(context: RunContext, state: RunState) -> Knowledge:
     best = context.folder.candidate(best_id) if best_id else None
     profile = context.folder.profile(best_id) if best_id else None
     bottleneck = profile.bottleneck if profile is not None else ""
-    evidence = context.roles.recall.evidence(family=context.task.family, bottleneck=bottleneck)
+    without = context.task if config.library.exclude_same_task else None
+    evidence = context.roles.recall.evidence(family=context.task.family, bottleneck=bottleneck, without=without)
     recalled = _recalled(context, bottleneck)
     pool = _pool(context, state)
     shown = _at_hand(context, state, [*pool, best] if best is not None else pool)
@@ -49,7 +50,7 @@ def knowledge_of(context: RunContext, state: RunState) -> Knowledge:
         languages=[language.value for language in config.languages],
         round=state.get("round", 0),
         hint=wishes(config.hint, context.folder),
-        machine=machine_words(session.environment, session.ceilings),
+        machine=machine_words(session.environment, session.ceilings if config.profile else Ceilings()),
         evaluations={name: found for name, found in judged.items() if found is not None},
         profiles={name: found for name, found in profiles.items() if found is not None},
         trials=context.folder.trials(),

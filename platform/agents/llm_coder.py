@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kernelwright.agents import showing
+from kernelwright.agents.blindfold import right_or_wrong
 from kernelwright.agents.llm.asking import Asked, ask_until_usable
 from kernelwright.agents.llm.assembling import Section
 from kernelwright.agents.llm.desk import Call, ModelDesk
@@ -24,10 +25,11 @@ class ModelCoder:
     Args:
         desk: the way to the models.
         book: the prompts of coder and repairer.
+        blind: show it right and wrong alone, no times.
     """
 
-    def __init__(self, desk: ModelDesk, book: PromptBook) -> None:
-        self._desk, self._book = desk, book
+    def __init__(self, desk: ModelDesk, book: PromptBook, *, blind: bool = False) -> None:
+        self._desk, self._book, self._blind = desk, book, blind
 
     def write(self, knowledge: Knowledge, decision: Decision) -> Candidate | None:
         """The child; None when the model gave no usable sources.
@@ -72,6 +74,7 @@ class ModelCoder:
     ) -> Candidate | None:
         from kernelwright.toolexec.languages import language
 
+        known = right_or_wrong(known) if self._blind else known
         name = self._language(known, decision, parent)
         spoken = language(name)
         shown = _exemplars(known, name, decision) if not more else []

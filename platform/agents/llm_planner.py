@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernelwright.agents import showing
+from kernelwright.agents.blindfold import right_or_wrong
 from kernelwright.agents.llm.asking import Asked, ask_until_usable
 from kernelwright.agents.llm.assembling import Section
 from kernelwright.agents.llm.desk import Call, ModelDesk
 from kernelwright.agents.llm.drafts import DecisionDraft
 from kernelwright.agents.llm.exchange import BadAnswer
 from kernelwright.agents.llm.prompt_book import PromptBook
-from kernelwright.protocols import Knowledge
+from kernelwright.agents.schedule_drafts import directives_in, offer
+from kernelwright.protocols import Knowledge, ScheduleSpace
 from kernelwright.records import Candidate, Decision
 
 SHOWN_PARENTS = 3
@@ -24,10 +26,21 @@ class ModelPlanner:
         desk: the way to the model.
         book: the planner's prompt.
         writable: languages that a model can write here: those with entry ``c`` or ``module``.
+        blind: show it right and wrong alone, no times.
+        space: schedules of pipelines, which the model may propose and search carries out; None offers none.
     """
 
-    def __init__(self, desk: ModelDesk, book: PromptBook, writable: Sequence[str]) -> None:
+    def __init__(
+        self,
+        desk: ModelDesk,
+        book: PromptBook,
+        writable: Sequence[str],
+        *,
+        blind: bool = False,
+        space: ScheduleSpace | None = None,
+    ) -> None:
         self._desk, self._book, self._writable = desk, book, tuple(writable)
+        self._blind, self._space = blind, space
 
     def plan(self, knowledge: Knowledge, *, limit: int) -> list[Decision]:
         """Ranked decisions; [] when the model gave no usable plan.
@@ -36,6 +49,7 @@ class ModelPlanner:
             LimitReached: nothing more may be asked.
             ModelError: the model cannot be reached.
         """
+        knowledge = right_or_wrong(knowledge) if self._blind else knowledge
         asked = Asked(
             kind="Plan",
             prompt=self._book.prompt("planner", knowledge),
@@ -79,7 +93,7 @@ class ModelPlanner:
             f"{', '.join(self._writable)}. `start_from` is one of: {', '.join(starts)}"
             + (", or a recalled `solution:ID#RUNG`" if known.recalled else "")
             + ". A prediction is over what it starts from; where that is the reference, over the baseline to be beaten "
-            "at the time it has beside a candidate."
+            "at the time it has beside a candidate." + (offer(self._space, known) if self._space is not None else "")
         )
 
     def _decisions(self, drafts: Sequence[DecisionDraft], known: Knowledge) -> list[Decision]:
@@ -91,18 +105,26 @@ class ModelPlanner:
         tried = {d.key for d in known.tried}
         said = {(d.technique, d.summary.casefold(), d.parent) for d in known.tried}
         fresh: dict[str, Decision] = {}
+        problems: list[str] = []
         for draft in drafts:
-            decision = self._decision(draft, known)
+            try:
+                decision = self._decision(draft, known)
+            except BadAnswer as error:  # of a schedule; the others stand
+                problems.append(str(error))
+                continue
             if (
                 decision.key not in tried
                 and (decision.technique, decision.summary.casefold(), decision.parent) not in said
             ):
                 fresh.setdefault(decision.key, decision)
         if not fresh:
-            raise BadAnswer("Every one of these decisions was tried already on the same parent; propose others.")
+            raise BadAnswer(" ".join(problems) or "Every one of these decisions was tried already on the same parent; "
+                            "propose others.")  # fmt: skip
         return list(fresh.values())
 
     def _decision(self, draft: DecisionDraft, known: Knowledge) -> Decision:
+        if draft.schedule and self._space is not None:
+            return self._schedule(draft, known, self._space)
         parent, source = _start(draft, known)
         language = self._language(draft, parent)
         return Decision(
@@ -116,6 +138,26 @@ class ModelPlanner:
             predicted_speedup=draft.predicted_speedup,
             source=source,
             parent=parent.id if parent is not None else None,
+            round=known.round,
+        )
+
+    def _schedule(self, draft: DecisionDraft, known: Knowledge, space: ScheduleSpace) -> Decision:
+        """A draft that schedules the task's pipeline, from the reference.
+
+        Raises:
+            BadAnswer: the schedule cannot be read or carried out.
+        """
+        return Decision(
+            technique=draft.technique,
+            summary=draft.summary,
+            where=draft.where,
+            parameters={"language": "halide"},
+            bottleneck=draft.bottleneck,
+            evidence=draft.evidence,
+            hypothesis=draft.hypothesis,
+            predicted_speedup=draft.predicted_speedup,
+            directives=directives_in(draft.schedule, space, known),
+            source="model",
             round=known.round,
         )
 

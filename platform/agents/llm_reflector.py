@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernelwright.agents import showing
+from kernelwright.agents.blindfold import right_or_wrong, unmeasured, untimed
 from kernelwright.agents.llm.asking import Asked, ask_until_usable
 from kernelwright.agents.llm.assembling import Section
 from kernelwright.agents.llm.desk import Call, LimitReached, ModelDesk
@@ -22,10 +23,11 @@ class ModelReflector:
         desk: the way to the model.
         book: the reflector's prompt.
         rules: gives the verdicts.
+        blind: show the model right and wrong alone, no times; its words then stand without the rules' figures.
     """
 
-    def __init__(self, desk: ModelDesk, book: PromptBook, rules: Reflector) -> None:
-        self._desk, self._book, self._rules = desk, book, rules
+    def __init__(self, desk: ModelDesk, book: PromptBook, rules: Reflector, *, blind: bool = False) -> None:
+        self._desk, self._book, self._rules, self._blind = desk, book, rules, blind
 
     def reflect(self, knowledge: Knowledge, round_: Sequence[tuple[Decision, Evaluation]]) -> Reflection:
         """The rules' verdicts with the model's words on why; the rules alone where it has none.
@@ -37,26 +39,40 @@ class ModelReflector:
         if not round_ or not ruled.go_on:
             return ruled
         try:
-            draft = self._ask(knowledge, round_, ruled)
+            draft = self._ask(*self._shown(knowledge, round_, ruled.decisions))
         except LimitReached:
             return ruled  # the run ends with this round; its verdicts stand
         if draft is None:
             return ruled
-        decisions = [_with_words(d, draft) for d in ruled.decisions]
+        decisions = [_with_words(d, draft) for d in self._worded(ruled.decisions)]
         if draft.next_move and decisions:
             last = decisions[-1]
             decisions[-1] = last.model_copy(update={"learned": f"{last.learned} Next: {draft.next_move}"})
         why = draft.next_move if draft.go_on else f"the model sees nothing left: {draft.next_move}"
         return Reflection(decisions=decisions, parent=ruled.parent, go_on=ruled.go_on, why=why or ruled.why)
 
+    def _shown(
+        self, known: Knowledge, round_: Sequence[tuple[Decision, Evaluation]], ruled: Sequence[Decision]
+    ) -> tuple[Knowledge, Sequence[tuple[Decision, Evaluation]], Sequence[Decision]]:
+        """What the model may see of a round and of the rules' verdicts on it."""
+        if not self._blind:
+            return known, round_, ruled
+        seen = [(unmeasured(d), untimed(e)) for d, e in round_]
+        return right_or_wrong(known), seen, [unmeasured(d) for d in ruled]
+
+    def _worded(self, ruled: Sequence[Decision]) -> list[Decision]:
+        """The verdicts with the words that the model's are put behind; figures stay in ``measured``."""
+        words = [unmeasured(d).learned if self._blind else d.learned for d in ruled]
+        return [d.model_copy(update={"learned": learned}) for d, learned in zip(ruled, words, strict=True)]
+
     def _ask(
-        self, known: Knowledge, round_: Sequence[tuple[Decision, Evaluation]], ruled: Reflection
+        self, known: Knowledge, round_: Sequence[tuple[Decision, Evaluation]], ruled: Sequence[Decision]
     ) -> ReflectionDraft | None:
         outcomes = []
-        for (decision, evaluation), judged in zip(round_, ruled.decisions, strict=True):
+        for (decision, evaluation), judged in zip(round_, ruled, strict=True):
             text = f"### {decision.id[:8]}\n{showing.decision_text(decision)}\n"
             text += "" if decision.predicted_speedup else "Predicted: nothing\n"
-            text += f"Judged: {showing.measured_text(evaluation)}\nVerdict: {judged.verdict}: {judged.learned}"
+            text += f"Judged: {showing.measured_text(evaluation)}\nVerdict: {_verdict(judged)}"
             text += _around(known, decision, evaluation)
             if evaluation.failure is not None and evaluation.failure.log_tail:
                 text += "\n" + showing.quoted_log(evaluation.failure.log_tail, 1200)
@@ -94,3 +110,7 @@ def _around(known: Knowledge, decision: Decision, evaluation: Evaluation) -> str
 def _with_words(decision: Decision, draft: ReflectionDraft) -> Decision:
     said = next((d.learned for d in draft.decisions if len(d.decision) >= 4 and decision.id.startswith(d.decision)), "")
     return decision.model_copy(update={"learned": f"{decision.learned}. {said}"}) if said else decision
+
+
+def _verdict(judged: Decision) -> str:
+    return f"{judged.verdict}: {judged.learned}" if judged.verdict else judged.learned

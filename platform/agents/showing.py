@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from kernelwright.agents.llm.shortening import shortened
 from kernelwright.agents.tuned_sources import as_tuned, difference, tuning_text
 from kernelwright.protocols import Knowledge, Recalled
-from kernelwright.records import Candidate, Decision, Evaluation, InputSpec, Profile, Rung, Solution
+from kernelwright.records import Candidate, Decision, Evaluation, InputSpec, Level, Profile, Rung, Solution
 from kernelwright.records.facts import WorkloadFacts
 
 PROFILE_CHARACTERS = 1500
@@ -135,11 +135,12 @@ def baselines_text(known: Knowledge) -> str:
     for baseline in known.baselines:
         times = ", ".join(f"{w} {t.median:.1f} us" for w, t in baseline.latency_us.items())
         mark = " <- to be beaten" if baseline.best else ""
-        lines.append(f"- {baseline.name}: {times or 'not measured: ' + baseline.not_measured}{mark}")
+        without = f"not measured: {baseline.not_measured}" if baseline.not_measured else "no time is told"
+        lines.append(f"- {baseline.name}: {times or without}{mark}")
         if baseline.name in implied:
             beside = ", ".join(f"{w} {_last_of(found)}" for w, found in implied[baseline.name].items())
             lines.append(f"  beside the candidate that was measured last: {beside} <- count on this one")
-    if known.baselines:
+    if any(b.latency_us for b in known.baselines):
         lines.append(
             "Times without a candidate beside them are from the run's opening or an earlier run: machines drift, so "
             "gains are measured side by side, and a prediction over a baseline is over its time beside a candidate."
@@ -218,7 +219,7 @@ def measured_text(evaluation: Evaluation | None) -> str:
         if w.latency_us is not None:
             floor = f" ({1 / w.of_floor:.2f} times the machine's floor)" if w.of_floor else ""
             parts.append(f"{w.workload} {w.latency_us.median:.1f} us{floor}")
-    return "; ".join(parts) or "passed, not timed"
+    return "; ".join(parts) or ("passed" if evaluation.level is Level.MEASURED else "passed, not timed")
 
 
 def profile_text(profile: Profile | None) -> str:
@@ -279,7 +280,7 @@ def tried_text(tried: Sequence[Decision]) -> str:
     lines = []
     for d in list(tried)[::-1][:SHOWN_TRIED]:
         parent = d.parent[:8] if d.parent else "reference"
-        told = f"{d.verdict or 'open'}: {d.learned}" if d.verdict or d.learned else "open"
+        told = f"{d.verdict}: {d.learned}" if d.verdict else d.learned or "open"
         lines.append(f"- {d.id[:8]} [{d.technique}] {d.summary} (from {parent}) -> {shortened(told, TOLD_CHARACTERS)}")
     left = len(tried) - len(lines)
     return "\n".join([*lines, f"({left} earlier ones left out)"] if left > 0 else lines)

@@ -23,7 +23,7 @@ ModelOption = Annotated[
 NoLibraryOption = Annotated[bool, typer.Option("--no-library", help="Plan without precedents.")]
 NoLessonsOption = Annotated[bool, typer.Option("--no-lessons", help="Prompts without the lessons of earlier runs.")]
 NoProfileOption = Annotated[
-    bool, typer.Option("--no-profile", help="No profile: agents see right or wrong and the time, no bottleneck.")
+    bool, typer.Option("--no-profile", help="Models see right or wrong alone: no times, ratios or bottlenecks.")
 ]
 ExcludeSameTaskOption = Annotated[
     bool, typer.Option("--exclude-same-task", help="Recall no solution that was made for this very task.")

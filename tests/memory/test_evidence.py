@@ -271,3 +271,14 @@ def test_what_decides_nothing_is_no_evidence(workspace: Workspace) -> None:
         latest = next(d for d in folder.decisions() if d.technique == technique)
         folder.add_decision(latest.model_copy(update={"measured": ratio}))
     assert counts(evidence_of(workspace).rows()) == {"steady": (1, 0)}
+
+
+def test_a_tasks_own_solutions_can_be_left_out(workspace: Workspace, tmp_path: Path) -> None:
+    shelf = tmp_path / "shelf"
+    a_ladder_folder(shelf, "blur")
+    library = Library(user=shelf, shipped=None)
+    recall = LibraryRecall(library, Evidence(library, runs=workspace.runs))
+    own = a_task(name=library.get("blur").task)
+    assert [e.technique for e in recall.evidence(family="stencil")] == ["separable-window"]
+    assert recall.evidence(family="stencil", without=own) == []
+    assert recall.evidence(family="stencil", without=a_task(name="another")) == recall.evidence(family="stencil")

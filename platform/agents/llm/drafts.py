@@ -18,6 +18,8 @@ BOTTLENECKS = ("memory", "compute", "latency", "overhead", "parallelism", "unkno
 MAX_DRAFTS = 16
 MOST_CHARACTERS = 1000
 """Longest text of one field; longer ones are cut after a sentence."""
+MOST_OF_A_SCHEDULE = 4000
+"""Likewise, of a schedule as text."""
 
 
 class _Draft(BaseModel):
@@ -38,6 +40,8 @@ class DecisionDraft(_Draft):
     language: str = ""
     start_from: str = ""
     """``reference``, the id of a candidate, or ``solution:ID#RUNG``."""
+    schedule: str = ""
+    """Directives of the task's pipeline as text; "" for a decision that is written by hand."""
 
     @field_validator("technique")
     @classmethod
@@ -63,6 +67,12 @@ class DecisionDraft(_Draft):
     def _known(cls, value: Any) -> str:
         text = str(value or "").lower()
         return next((b for b in BOTTLENECKS if b in text), "unknown")
+
+    @field_validator("schedule", mode="before")
+    @classmethod
+    def _lines(cls, value: Any) -> str:
+        text = "\n".join(map(str, value)) if isinstance(value, list) else str(value or "")
+        return text[:MOST_OF_A_SCHEDULE]
 
     @field_validator("predicted_speedup", mode="before")
     @classmethod
