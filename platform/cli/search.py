@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelwright.cli.output import JsonOption, SetOption, WorkspaceOption, note, print_json, say
+from kernelwright.cli.trials import trials
 from kernelwright.records.wording import format_count
 
 if TYPE_CHECKING:
@@ -21,13 +22,19 @@ if TYPE_CHECKING:
     from kernelwright.records.pipeline import Pipeline
     from kernelwright.search.cost_model import CostModel
     from kernelwright.search.schedule_search import Measured, Point, ScheduleSearch, SearchState
+    from kernelwright.workspace import Workspace
 
 app = typer.Typer(help="Schedules of pipelines: search them, teach the cost model, compare them.", no_args_is_help=True)
+app.command()(trials)
 
 OutOption = Annotated[Path, typer.Option("--out", help="Folder of the results; what lies there is gone on with.")]
 SecondsOption = Annotated[float, typer.Option(help="Wall time.")]
 ThreadsOption = Annotated[int, typer.Option(help="Threads a kernel may use.")]
 ModelOption = Annotated[Path | None, typer.Option("--model", help="Cost model (default: the shipped one).")]
+AlgorithmOption = Annotated[
+    Path | None,
+    typer.Option("--algorithm", help="A hand-written algorithm.json, instead of what is imported from the reference."),
+]
 
 
 @app.command()
@@ -40,6 +47,8 @@ def run(
     threads: ThreadsOption = 1,
     seed: Annotated[int, typer.Option(help="Seed of all chances.")] = 0,
     model: ModelOption = None,
+    algorithm: AlgorithmOption = None,
+    seeded: Annotated[bool, typer.Option("--seeded", help="Begin with the library's schedules that fit, too.")] = False,
     portfolio: Annotated[
         bool, typer.Option("--portfolio", help="Begin with the schedules of Halide's own autoschedulers, too.")
     ] = False,
@@ -52,17 +61,19 @@ def run(
     from kernelwright.errors import ConfigError
     from kernelwright.search.exploring import METHODS
     from kernelwright.search.schedule_search import ScheduleSearch
-    from kernelwright.search.schedule_space import pipelines_of
+    from kernelwright.search.schedule_space import PipelineSpace, pipelines_of
     from kernelwright.workspace import Workspace
 
     if method not in METHODS:
         raise ConfigError(f"unknown search method {method!r}", hint=f"known: {', '.join(METHODS)}")
     place = Workspace.open(workspace)
-    start = _started(place, wiring.find_task(place, task, set_ or (), start=None))
+    begun = _state(out / "search.json")
+    found = wiring.find_task(place, task, set_ or (), start=None)
+    start = _started(place, found, algorithm, out, threads=threads)
     pipeline = next(iter(pipelines_of(start).values()))
-    seeds = [("rules", _directives(start.text("schedule.json")))]
+    seeds = [("rules", _directives(start.text("schedule.json"))), *PipelineSpace().seeds(start)]
+    seeds += _precedents(place, start) if seeded else []
     seeds += _autoschedules(pipeline, threads) if portfolio else []
-    out.mkdir(parents=True, exist_ok=True)
     with _timer(threads) as timer:
         searching = ScheduleSearch(
             pipeline,
@@ -73,28 +84,62 @@ def run(
             seed=seed,
             seeds=seeds,
             on_point=_progress,
-            state=_state(out / "search.json"),
+            state=begun,
         )
         state = searching.run(seconds=seconds, measurements=measurements, save=out / "search.json")
     _show_search(searching, state, start, out, json_=json_)
 
 
-def _started(place: Any, task: Task) -> Candidate:
-    """The task as a pipeline.
+def _started(place: Workspace, task: Task, algorithm: Path | None, out: Path, *, threads: int) -> Candidate:
+    """The task's pipeline, after the judge found that it computes what the reference computes; asked once for each OUT.
 
     Raises:
-        TaskError: it has no pipeline form; the message says why.
+        TaskError: it has no pipeline form or computes something else; the message says why.
+        WorkspaceError: OUT is of another task or algorithm.
     """
     from kernelwright import wiring
+    from kernelwright.agents.pipeline_start import checked_start
     from kernelwright.config import load_config
-    from kernelwright.errors import TaskError
-    from kernelwright.search.schedule_space import PipelineSpace
+    from kernelwright.errors import WorkspaceError
+    from kernelwright.records import Candidate
+    from kernelwright.workspace import disk_errors
 
-    space = PipelineSpace()
-    start = space.start(wiring.task_facts(place, task, load_config()))
-    if start is None:
-        raise TaskError(f"{task.name} has no pipeline form: {space.refusal}", hint="`optimize` may use other languages")
+    asked = {"format": "kernelwright/search-start/1", "task": task.id, "algorithm": _text_of(algorithm)}
+    kept = out / "start.json"
+    if kept.exists():
+        found = json.loads(kept.read_text(encoding="utf-8"))
+        if any(found.get(key) != value for key, value in asked.items()):
+            raise WorkspaceError(f"{out} holds a search of another task or algorithm", hint="choose another --out")
+        return Candidate.from_json(found["candidate"])
+    config = load_config(values={"judge.baselines": ["eager"], "threads": threads})
+    session = wiring.open_session(place, task, config)
+    try:
+        start, judged = checked_start(session, task.name, algorithm=str(asked["algorithm"]))
+    finally:
+        session.close()
+    if not judged.passed:
+        note(f"whether the algorithm is right could not be seen: {judged.status}; the judge will say it of the result")
+    with disk_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps({**asked, "candidate": start.to_json()}) + "\n", encoding="utf-8")
     return start
+
+
+def _precedents(place: Workspace, start: Candidate) -> list[tuple[str, list[Directive]]]:
+    from kernelwright import wiring
+    from kernelwright.agents.pipeline_start import precedents
+    from kernelwright.config import load_config
+
+    return precedents(start, wiring.library(place, load_config()).solutions)
+
+
+def _text_of(algorithm: Path | None) -> str:
+    from kernelwright.errors import UserError
+
+    try:
+        return algorithm.read_text(encoding="utf-8") if algorithm is not None else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read the algorithm {algorithm}: {error}") from None
 
 
 def _state(file: Path) -> SearchState | None:
@@ -263,15 +308,19 @@ def diff(
 @app.command()
 def code(
     source: Annotated[Path, typer.Argument(help="A run's best/, a search's --out, or a folder of a Halide candidate.")],
-    out: Annotated[Path, typer.Option("--out", help="C++ file to write.")],
+    out: Annotated[Path, typer.Option("--out", help="C++ file to write; with --object the object.")],
     workload: Annotated[str, typer.Option(help="Its shapes (default: the first workload's).")] = "",
+    object_: Annotated[
+        bool, typer.Option("--object", help="An object for this machine and its headers, which need no compiler.")
+    ] = False,
     json_: JsonOption = False,
 ) -> None:
-    """A pipeline under its schedule as one C++ file that needs a compiler and nothing else; for one thread."""
+    """A pipeline under its schedule as one C++ file that needs a compiler and nothing else, or as an object with its
+    header; for one thread."""
     from kernelwright.errors import UnknownName, UserError
     from kernelwright.search.schedule_space import pipelines_of
     from kernelwright.tasks.candidate_files import load_candidate
-    from kernelwright.toolexec.languages.halide_ahead import portable_source
+    from kernelwright.toolexec.languages.halide_ahead import object_files, portable_source
 
     candidate = load_candidate(source)
     try:
@@ -281,19 +330,37 @@ def code(
             raise UnknownName("workload", chosen, pipelines)
         data = pipelines[chosen].model_dump(mode="json")
         rows = [d.model_dump(mode="json") for d in _directives(candidate.text("schedule.json"))]
-        text = portable_source(data, rows, candidate.tunable_values())
-        out.write_text(text, encoding="utf-8")
+        made = object_files if object_ else portable_source
+        found = made(data, rows, candidate.tunable_values())
+        files = _placed(found, out) if isinstance(found, dict) else {out: found.encode()}
+        for file, content in files.items():
+            file.write_bytes(content)
     except (ValueError, OSError) as error:
-        raise UserError(f"no C++ of {source}: {error}") from error
-    lines = text.count("\n")
-    told = {"format": "kernelwright/portable_code/1", "file": str(out), "workload": chosen, "lines": lines}
+        raise UserError(f"no {'object' if object_ else 'C++'} of {source}: {error}") from error
+    _tell_code(out, chosen, files, object_=object_, json_=json_)
+
+
+def _placed(files: dict[str, bytes], out: Path) -> dict[Path, bytes]:
+    """The object where it was asked for, its header beside it under its name, others under their own."""
+    named = {"kernel.o": out, "kernel.h": out.with_suffix(".h")}
+    return {named.get(name, out.parent / name): content for name, content in files.items()}
+
+
+def _tell_code(out: Path, workload: str, files: dict[Path, bytes], *, object_: bool, json_: bool) -> None:
+    if object_:
+        told = {"format": "kernelwright/object_code/1", "files": [str(f) for f in files], "workload": workload}
+        words = f"{out}: workload {workload}; {', '.join(f.name for f in files if f != out)} say how to call it"
+    else:
+        lines = files[out].count(b"\n")
+        told = {"format": "kernelwright/portable_code/1", "file": str(out), "workload": workload, "lines": lines}
+        words = (
+            f"{out}: {format_count(lines, 'line')}, workload {workload}; how to call it stands at the end "
+            "(g++ -O3 -shared -fPIC)"
+        )
     if json_:
         print_json(told)
     else:
-        say(
-            f"{out}: {format_count(lines, 'line')}, workload {chosen}; how to call it stands at the end "
-            "(g++ -O3 -shared -fPIC)"
-        )
+        say(words)
 
 
 def _directives(text: str) -> list[Directive]:

@@ -7,7 +7,8 @@ from typer.testing import CliRunner
 
 from kernelwright.cli.app import app
 from kernelwright.cli.search import _model
-from kernelwright.errors import ConfigError, UserError
+from kernelwright.errors import ConfigError, TaskError, UserError
+from kernelwright.tasks.loading import shipped_tasks
 
 runner = CliRunner()
 
@@ -71,3 +72,19 @@ def test_train_measures_here_and_writes_a_model_with_provenance(tmp_path):
     done = runner.invoke(app, [*command, "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads((tmp_path / "cost_model.json").read_text())["provenance"]["held_out"]["pipelines"] == 1
+
+
+@pytest.mark.slow
+def test_an_algorithm_written_by_hand_is_searched_and_a_wrong_one_is_not(tmp_path):
+    right = shipped_tasks() / "box_blur_3x3" / "algorithm.json"
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text(right.read_text().replace("0.1111111111111111", "0.2"))
+    command = ["search", "run", "box_blur_3x3", "--measurements", "4", "--workspace", str(tmp_path / "w"), "--json"]
+    refused = runner.invoke(app, [*command, "--algorithm", str(wrong), "--out", str(tmp_path / "a")])
+    assert isinstance(refused.exception, TaskError) and "WRONG_VALUES" in str(refused.exception)
+    assert not (tmp_path / "a").exists(), "nothing was searched"
+    done = runner.invoke(app, [*command, "--algorithm", str(right), "--out", str(tmp_path / "b")])
+    assert json.loads(done.stdout)["measured"] == 4, done.output
+    assert "blurx" in (tmp_path / "b" / "candidate.json").read_text()
+    other = runner.invoke(app, [*command, "--out", str(tmp_path / "b")])
+    assert "another task or algorithm" in str(other.exception)

@@ -1,11 +1,13 @@
-"""Compiles pipelines ahead of time in a bounded child: to PTX for a cuda target, without a GPU, and to portable C++.
+"""Compiles pipelines ahead of time in a bounded child: to PTX for a cuda target, without a GPU, to an object with its
+header for this machine, and to portable C++.
 
-Owns both. PTX says that Halide and LLVM accept a schedule with GPU blocks and threads, and which kernels it has;
+Owns all three. PTX says that Halide and LLVM accept a schedule with GPU blocks and threads, and which kernels it has;
 nothing is run or timed. The C++ is the fall-back where Halide cannot go: one file that needs a compiler alone.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import subprocess
@@ -19,6 +21,8 @@ GIB = 1 << 30
 ENTRY = re.compile(r"\.visible \.entry (\w+)")
 PORTABLE = "x86-64-linux-no_asserts-no_bounds_query-no_runtime"
 """Halide's C++ depends on the system's calling conventions only: the name is not that of the machine it is for."""
+HOST = "host"
+"""This machine, with everything that its processor can do."""
 DTYPE = re.compile(r"([a-z]+)(\d*)")
 
 
@@ -100,6 +104,46 @@ def portable_source(
     return "\n".join([told["code"], runtime, _entry(told["arguments"])])
 
 
+def object_files(
+    pipeline: Mapping[str, Any],
+    directives: Sequence[Mapping[str, Any]],
+    values: Mapping[str, Any],
+    *,
+    timeout_s: float = 120.0,
+    memory_gib: float = 8.0,
+) -> dict[str, bytes]:
+    """A pipeline under its schedule compiled ahead of time for this machine: what ``kernel.h`` says is in ``kernel.o``.
+
+    Args:
+        pipeline: a Pipeline as JSON.
+        directives: Directives as JSON.
+        values: tunable name -> value.
+        timeout_s: wall time of the child.
+        memory_gib: its address space.
+
+    Returns:
+        File name -> content: the object with the runtime that it needs, its header, and the header that one asks for.
+
+    Raises:
+        ValueError: it cannot be made; the message says why.
+    """
+    job = {
+        "pipeline": dict(pipeline),
+        "directives": [dict(d) for d in directives],
+        "values": dict(values),
+        "target": HOST,
+        "gpu": False,
+        "object": True,
+    }
+    try:
+        told = _child(job, timeout_s=timeout_s, memory_gib=memory_gib)
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"no object within {timeout_s:g} s") from None
+    if told["error"]:
+        raise ValueError(told["error"])
+    return {name: base64.b64decode(text) for name, text in told["files"].items()}
+
+
 def _child(job: Mapping[str, Any], *, timeout_s: float, memory_gib: float) -> dict[str, Any]:
     """Run a job in a process of its own; raises subprocess.TimeoutExpired."""
     done = subprocess.run(
@@ -143,12 +187,14 @@ def _entry(arguments: Sequence[Mapping[str, Any]]) -> str:
 
 
 def code_of(job: Mapping[str, Any]) -> dict[str, Any]:
-    """A job compiled in this process: {"code": text, "arguments": [...]}.
+    """A job compiled in this process: {"code": text, "arguments": [...]}, or {"files": {name: base64}} for an object.
 
     Raises:
         ValueError: a Directive that cannot be carried out.
         hl.HalideError: Halide refuses the whole.
     """
+    import halide as hl
+
     from kernelwright.toolexec.languages import halide_emit
     from kernelwright.toolexec.languages.halide_schedule import substitute
 
@@ -160,11 +206,19 @@ def code_of(job: Mapping[str, Any]) -> dict[str, Any]:
     kinds = {b["name"]: b["dtype"] for b in pipeline["buffers"]} | {f["name"]: f["dtype"] for f in pipeline["funcs"]}
     shapes = halide_emit.buffer_shapes(pipeline, flat)
     arguments = [{"name": name, "dtype": kinds[name], "shape": shape} for name, shape in shapes.items()]
-    return {"code": _one(pipeline, kept, flat, job), "arguments": arguments}
+    files = _made(pipeline, kept, flat, job)
+    if job.get("object"):
+        runtime = Path(str(hl.__file__)).parent / "include" / "HalideRuntime.h"
+        files |= {runtime.name: runtime.read_bytes()} if runtime.exists() else {}
+        return {"files": {name: base64.b64encode(data).decode() for name, data in files.items()}}
+    code = "\n".join(data.decode("utf-8", errors="replace") for _, data in sorted(files.items()))
+    return {"code": code, "arguments": arguments}
 
 
-def _one(pipeline: dict[str, Any], directives: Sequence[dict[str, Any]], flat: set[str], job: Mapping[str, Any]) -> str:
-    """The function ``kernel`` as text."""
+def _made(
+    pipeline: dict[str, Any], directives: Sequence[dict[str, Any]], flat: set[str], job: Mapping[str, Any]
+) -> dict[str, bytes]:
+    """The function ``kernel`` in files."""
     import tempfile
 
     import halide as hl
@@ -175,12 +229,14 @@ def _one(pipeline: dict[str, Any], directives: Sequence[dict[str, Any]], flat: s
     scheduler = halide_schedule.Scheduler(emitted, threads=1, guarded=True, gpu=job["gpu"])
     for directive in directives:
         scheduler.apply(directive)
-    kind = hl.OutputFileType.device_code if job["gpu"] else hl.OutputFileType.c_source
+    wanted = {hl.OutputFileType.device_code if job["gpu"] else hl.OutputFileType.c_source: "code"}
+    if job.get("object"):
+        wanted = {hl.OutputFileType.object: "kernel.o", hl.OutputFileType.c_header: "kernel.h"}
     with tempfile.TemporaryDirectory() as folder:
-        whole, file = hl.Pipeline(emitted.outputs), str(Path(folder) / "code")
-        whole.compile_to({kind: file}, list(emitted.params.values()), "kernel", hl.Target(job["target"]))
-        found = [f.read_text(encoding="utf-8", errors="replace") for f in sorted(Path(folder).iterdir())]
-    return "\n".join(found)
+        places = {kind: str(Path(folder) / name) for kind, name in wanted.items()}
+        whole = hl.Pipeline(emitted.outputs)
+        whole.compile_to(places, list(emitted.params.values()), "kernel", hl.Target(job["target"]))
+        return {file.name: file.read_bytes() for file in Path(folder).iterdir()}
 
 
 def main() -> None:

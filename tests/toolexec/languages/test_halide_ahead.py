@@ -12,7 +12,7 @@ from kernelwright.search.genome_directives import directives_of
 from kernelwright.search.genomes import GenomeSpace
 from kernelwright.search.settling import settle
 from kernelwright.search.stage_table import StageTable
-from kernelwright.toolexec.languages.halide_ahead import compile_cuda, portable_source
+from kernelwright.toolexec.languages.halide_ahead import compile_cuda, object_files, portable_source
 from kernelwright.toolexec.languages.halide_timing import time_schedule
 
 DIMS = [{"name": "x", "extent": 640, "min": 0}, {"name": "y", "extent": 48, "min": 0}]
@@ -118,3 +118,44 @@ def test_what_depends_on_weights_alone_is_computed_within(tmp_path):
 def test_code_that_cannot_be_made_says_why():
     with pytest.raises(ValueError, match="no Func 'h'"):
         portable_source(PIPELINE, [directive("h", "compute_root")], {}, timeout_s=300)
+
+
+CALLER = """
+#include "HalideRuntime.h"
+#include "kernel.h"
+extern "C" int call(float *in, float *out, int width, int height) {
+    halide_dimension_t dims[] = {{0, width, 1, 0}, {0, height, width, 0}}, same[] = {dims[0], dims[1]};
+    halide_type_t kind(halide_type_float, 32);
+    halide_buffer_t a = {0, nullptr, (uint8_t *)in, 0, kind, 2, dims, nullptr};
+    halide_buffer_t b = {0, nullptr, (uint8_t *)out, 0, kind, 2, same, nullptr};
+    return kernel(&a, &b);
+}
+"""
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_a_pipeline_as_object_and_header_gives_the_same_result(tmp_path):
+    pipeline, module, argument = made("softmax")
+    files = object_files(pipeline.model_dump(mode="json"), [], {}, timeout_s=300)
+    assert set(files) == {"kernel.o", "kernel.h", "HalideRuntime.h"}
+    for name, content in {**files, "call.cpp": CALLER.encode()}.items():
+        (tmp_path / name).write_bytes(content)
+    library = tmp_path / "kernel.so"
+    parts = [str(tmp_path / "call.cpp"), str(tmp_path / "kernel.o")]
+    done = subprocess.run(
+        ["g++", "-std=c++17", "-shared", "-fPIC", "-w", "-o", str(library), *parts, "-lpthread", "-ldl"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[:3000]
+    want, taken = module(argument).detach().numpy(), np.ascontiguousarray(argument.numpy())
+    got = np.zeros_like(want)
+    pointers = [ctypes.c_void_p(a.ctypes.data) for a in (taken, got)]
+    assert ctypes.CDLL(str(library)).call(*pointers, want.shape[1], want.shape[0]) == 0
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_an_object_that_cannot_be_made_says_why():
+    with pytest.raises(ValueError, match="no Func 'h'"):
+        object_files(PIPELINE, [directive("h", "compute_root")], {}, timeout_s=300)
