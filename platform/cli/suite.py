@@ -93,23 +93,25 @@ def run(
 ) -> None:
     """Run every task of a suite, k samples each; a failure is a row. Killed or stopped, it goes on where it was."""
     from kernelwright.errors import ConfigError
-    from kernelwright.suite.folder import find_suite
     from kernelwright.workspace import Workspace
 
     place = Workspace.open(workspace)
     if bool(suite) == bool(resume):
         raise ConfigError("name a SUITE to run, or --resume a suite run", hint="`kernelwright suite list` shows both")
-    if resume:
-        folder = find_suite(place, resume)
-        _drive(place, folder, folder.plan(), again=retry or (), json_=json_, quiet=quiet)
     given = {"samples": samples, "seed": seed, "devices": device, "at_once": at_once, "limit_s": limit_s}
-    definition = _changed(suite, given, _selection(id_, family, level, shapes, table, limit))
+    selection = _selection(id_, family, level, shapes, table, limit)
     values = switches(
         engine=engine, model=model, language=language, no_library=no_library, no_lessons=no_lessons,
         no_profile=no_profile, exclude_same_task=exclude_same_task,
     )  # fmt: skip
     values |= {"budget.seconds": budget} if budget is not None else {}
     values |= {"judge.require_sandbox": require_sandbox} if require_sandbox is not None else {}
+    if resume:
+        _go_on(place, resume, retry or [], asked={**given, **selection, **values, "config": config, "option": option},
+               json_=json_, quiet=quiet)  # fmt: skip
+    if retry:
+        raise ConfigError("--retry is for --resume: a new suite has no rows to try again")
+    definition = _changed(suite, given, selection)
     folder, plan = _begin(place, definition, values=values, files=config or (), overrides=option or ())
     _drive(place, folder, plan, json_=json_, quiet=quiet)
 
@@ -300,7 +302,7 @@ def _begin(
     from kernelwright import wiring
     from kernelwright.errors import TaskError
     from kernelwright.suite.definition import make_plan
-    from kernelwright.suite.devices import require_devices
+    from kernelwright.suite.devices import require_devices, require_ray
     from kernelwright.suite.folder import new_suite
     from kernelwright.toolexec.devices import device
     from kernelwright.workspace import disk_errors
@@ -308,6 +310,7 @@ def _begin(
     command = shlex.join(["kernelwright", *sys.argv[1:]])
     plan = make_plan(definition, suite_id="", files=files, overrides=overrides, values=values, command=command)
     require_devices(plan, device)
+    require_ray(plan)
     for task in plan.tasks:
         try:
             wiring.find_task(place, task.task, [f"{k}={v!r}" for k, v in task.set.items()])
@@ -322,12 +325,40 @@ def _begin(
     return folder, plan
 
 
+def _go_on(
+    place: Workspace, resume: str, retry: list[str], *, asked: dict[str, Any], json_: bool, quiet: bool
+) -> None:
+    """Go on with a suite run as it was planned; what would change its plan is refused, and missing devices as well."""
+    from typing import get_args
+
+    from kernelwright.errors import ConfigError, UnknownName
+    from kernelwright.records.suite import Outcome
+    from kernelwright.suite.devices import require_devices, require_ray
+    from kernelwright.suite.folder import find_suite
+    from kernelwright.toolexec.devices import device
+
+    folder = find_suite(place, resume)
+    plan = folder.plan()
+    if changes := [name for name, value in asked.items() if value not in (None, [], ())]:
+        raise ConfigError(
+            f"{folder.suite_id} goes on as it was planned, and {', '.join(changes)} would change that",
+            hint="leave the options out, or begin a suite run of its own with them",
+        )
+    for outcome in retry:
+        if outcome not in get_args(Outcome):
+            raise UnknownName("outcome", outcome, get_args(Outcome))
+    require_devices(plan, device)
+    require_ray(plan)
+    _drive(place, folder, plan, again=retry, json_=json_, quiet=quiet)
+
+
 def _drive(
     place: Workspace, folder: SuiteFolder, plan: SuitePlan, *, json_: bool, quiet: bool, again: Any = ()
 ) -> None:
     """Run what has no row, write the report, show it. Exit 1 when a sample did not finish."""
     from kernelwright.cli.suite_text import progress_line, suite_text
     from kernelwright.report.suite_page import write_suite_report
+    from kernelwright.suite.devices import hosts
     from kernelwright.suite.running import SuiteRun
     from kernelwright.suite.summary import figures_json
 
@@ -340,7 +371,8 @@ def _drive(
             note(line)
 
     try:
-        rows = SuiteRun(folder, plan, command=command, observe=observe).run(again=again)
+        with hosts(plan):
+            rows = SuiteRun(folder, plan, command=command, observe=observe).run(again=again)
     except KeyboardInterrupt:
         note(f"stopped; go on with: kernelwright suite run --resume {folder.suite_id}")
         raise

@@ -1,17 +1,53 @@
 """Are the devices of a plan at hand? Asked before anything is begun: a suite for GPUs says so where there is none.
 
-Owns the words of that refusal. What a device is and whether it works is toolexec/devices' business.
+Owns the words of that refusal, and the Ray cluster that the samples of a plan share. What a device is and whether it
+works is toolexec/devices' business.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from kernelwright.errors import MissingTool
 from kernelwright.protocols import Device
 from kernelwright.records import SuitePlan
 
 GPU = "cuda"
+RAY = "ray"
+
+
+def over_ray(plan: SuitePlan) -> bool:
+    """Whether samples of the plan are judged in a Ray cluster."""
+    return any(arm.get("executor") == RAY for arm in plan.arms.values())
+
+
+@contextmanager
+def hosts(plan: SuitePlan) -> Iterator[None]:
+    """What the samples of a plan share while they run: a Ray cluster where they are judged in one, else nothing.
+
+    Raises:
+        MissingTool: Ray is not installed.
+    """
+    if not over_ray(plan):
+        yield
+        return
+    from kernelwright.toolexec.executors.ray import shared_cluster
+
+    with shared_cluster():
+        yield
+
+
+def require_ray(plan: SuitePlan) -> None:
+    """Refuse a plan for a Ray cluster where Ray is not installed.
+
+    Raises:
+        MissingTool: it says how to get it.
+    """
+    if over_ray(plan):
+        from kernelwright.toolexec.executors.ray import installed
+
+        installed()
 
 
 def require_devices(plan: SuitePlan, device: Callable[[str], Device]) -> None:
@@ -25,7 +61,7 @@ def require_devices(plan: SuitePlan, device: Callable[[str], Device]) -> None:
         MissingTool: a device is not at hand; for GPUs it says what can be had without one.
         UnknownName: no such device.
     """
-    if any(arm.get("executor") == "ray" for arm in plan.arms.values()):
+    if over_ray(plan):
         return
     for name in plan.devices:
         found = device(name).availability()

@@ -193,3 +193,27 @@ def test_nothing_is_left_after_ctrl_c(tmp_path: Path) -> None:
     assert "kernelwright suite run --resume" in told and "Traceback" not in told
     assert suite.returncode not in (0, 1)
     assert all(gone(pid) for pid in family)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--samples", "3"], "samples would change"), (["--no-library"], "library.recall would change"),
+        (["-o", "seed=2"], "option would change"), (["--id", "1/19"], "ids would change"),
+        (["--retry", "crushed"], "crushed"),
+    ],
+)  # fmt: skip
+def test_a_resumed_suite_keeps_its_plan(workspace_folder: Path, words: list[str], said: str) -> None:
+    folder = a_suite_run(workspace_folder, "one", [a_row("a", 2.0), a_row("b", 2.0)])
+    with pytest.raises(KernelwrightError, match=said):
+        ask("run", "--resume", "last", *words)
+    assert not folder.report_html.exists()
+    assert "geometric mean 2.00x" in ask("run", "--resume", "last"), "nothing is left to run"
+
+
+def test_a_suite_goes_on_only_where_its_devices_are(workspace_folder: Path) -> None:
+    a_suite_run(workspace_folder, "one", [a_row("a", 2.0)], devices=("abacus",))
+    with pytest.raises(UnknownName):
+        ask("run", "--resume", "last")
+    with pytest.raises(ConfigError, match="--retry is for --resume"):
+        ask("run", "quick", "--retry", "crashed")

@@ -10,7 +10,8 @@ from __future__ import annotations
 import dataclasses
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -38,6 +39,8 @@ T = TypeVar("T")
 LOCAL = "kernelwright.toolexec.executors.local:LocalExecutor"
 REPLACEMENTS = 2
 """How often the host of one call is replaced before the call is given up."""
+ADDRESS = "RAY_ADDRESS"
+"""The variable in which Ray finds a cluster."""
 CLOSE_S = 10.0
 START_S = 600.0
 """Waiting for a place in the cluster, seconds: where nothing fits, Ray would wait for ever."""
@@ -136,25 +139,60 @@ class RayExecutor:
         return session
 
 
+def installed() -> Any:
+    """The module ``ray``.
+
+    Raises:
+        MissingTool: it is not installed.
+    """
+    try:
+        return import_module("ray")
+    except ImportError:
+        raise MissingTool("the executor `ray` needs Ray", hint="pip install 'kernelwright[ray]'") from None
+
+
 def connect() -> Any:
     """The module ``ray``, connected to a cluster.
 
     Raises:
         MissingTool: it is not installed.
     """
-    try:
-        ray = import_module("ray")
-    except ImportError:
-        raise MissingTool("the executor `ray` needs Ray", hint="pip install 'kernelwright[ray]'") from None
+    ray = installed()
     if not ray.is_initialized():
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         ray.init(
-            address=os.environ.get("RAY_ADDRESS") or None,
-            include_dashboard=None if os.environ.get("RAY_ADDRESS") else False,
+            address=os.environ.get(ADDRESS) or None,
+            include_dashboard=None if os.environ.get(ADDRESS) else False,
             log_to_driver=False,
             configure_logging=False,
         )
     return ray
+
+
+@contextmanager
+def shared_cluster() -> Iterator[str]:
+    """A cluster for this process and all that it starts: the one that RAY_ADDRESS names, else one that is made here.
+
+    Without it each of several processes on one machine would start a cluster of its own, and each cluster would give
+    away the same devices. A cluster made here ends with this process, however that ends.
+
+    Yields:
+        Its address.
+
+    Raises:
+        MissingTool: Ray is not installed.
+    """
+    if address := os.environ.get(ADDRESS):
+        yield address
+        return
+    ray = connect()
+    address = str(ray.get_runtime_context().gcs_address)
+    os.environ[ADDRESS] = address
+    try:
+        yield address
+    finally:
+        os.environ.pop(ADDRESS, None)
+        ray.shutdown()
 
 
 def needs(settings: JudgeSettings) -> dict[str, Any]:
