@@ -147,6 +147,8 @@ class ModelsConfig(_Section):
     """Decisions of a round that are written at the same time; judging is one at a time whatever this says."""
     repairs: int = Field(ge=0)
     """How often a candidate that the judge refused is repaired; 0 means never."""
+    distill: bool
+    """True: when a run has ended, the coder's model reads the finished runs and proposes lessons: one call more."""
     store_prompts: bool
     """False: calls/ holds no prompts, only their hashes."""
     prices: dict[str, PriceConfig]

@@ -44,8 +44,12 @@ def list_(
 ) -> None:
     """All lessons with state and evidence; files that cannot be used with what is wrong. Exit 1 when there are such."""
     from kernelwright.cli.lessons_text import list_text
+    from kernelwright.errors import UnknownName
     from kernelwright.promptopt.likeness import conflicts
+    from kernelwright.records import LessonState
 
+    if state and state not in list(LessonState):
+        raise UnknownName("state", state, list(LessonState))
     _, shelf = opened(workspace)
     rows = [
         x

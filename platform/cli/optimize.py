@@ -194,17 +194,25 @@ def _show(place: Any, run_id: str, *, json_: bool) -> None:
     else:
         say(run_text(records))
     if records.summary.state == "finished":
-        _learn(place)
+        _learn(place, run_id)
     best = records.best_evaluation
     claimed = best.speedup if best is not None and best.depth is Depth.CONFIRMED else None
     gained = claimed is not None and claimed.low > 1.0
     raise typer.Exit(0 if gained else 1)
 
 
-def _learn(place: Any) -> None:
+def _learn(place: Any, run_id: str) -> None:
     """Bring the lessons up to date with the run that ended."""
+    import yaml
+
     from kernelwright import wiring
+    from kernelwright.config import stored_config
+    from kernelwright.errors import KernelwrightError
     from kernelwright.promptopt.learning import learn_after_run
 
-    for line in learn_after_run(place, wiring.evidence(place, wiring.library(place))):
+    try:
+        config = stored_config(yaml.safe_load(place.run(run_id).config_file.read_text(encoding="utf-8")))
+    except (OSError, yaml.YAMLError, KernelwrightError):
+        config = None  # of an older kernelwright: it teaches what its decisions say
+    for line in learn_after_run(place, wiring.evidence(place, wiring.library(place)), config):
         note(line)

@@ -61,8 +61,8 @@ def optimize(
     from kernelwright.promptopt.journal import Limits
     from kernelwright.promptopt.optimizing import Wanted, optimize_prompt
 
-    setting = _setting(workspace, task, model, config, option, confirm=confirm)
     limits = Limits(trials=trials, cost_usd=cost_usd, tokens=tokens, seconds=seconds, measurements=measurements)
+    setting = _setting(workspace, task, model, config, option, confirm=confirm).within(limits)
     wanted = Wanted(role, optimizer, model, rewrites, seed, tuple(lesson or ()), screen)
     done = optimize_prompt(
         setting.place, setting.tasks, wanted, limits, start=setting.start, desk=setting.desk,
@@ -96,8 +96,8 @@ def compare(
     from kernelwright.promptopt.journal import Limits
     from kernelwright.promptopt.versions import PromptStore
 
-    setting = _setting(workspace, task, model, config, option, confirm=confirm)
     limits = Limits(trials=2 * pairs, cost_usd=cost_usd, measurements=measurements)
+    setting = _setting(workspace, task, model, config, option, confirm=confirm).within(limits)
     store = PromptStore(setting.place.prompts, role)
     one, other = store.get(old), store.get(new)
     texts = store.text(one.id), store.text(other.id)
@@ -130,8 +130,8 @@ def ablate(
     from kernelwright.promptopt.shelves import LessonShelf
     from kernelwright.promptopt.versions import PromptStore
 
-    setting = _setting(workspace, task, model, config, option, confirm=confirm)
     limits = Limits(trials=2 * pairs, cost_usd=cost_usd, measurements=measurements)
+    setting = _setting(workspace, task, model, config, option, confirm=confirm).within(limits)
     shelf = LessonShelf(setting.place.lessons)
     lesson = shelf.get(id)
     draft = draft_of(PromptStore(setting.place.prompts, role), shelf.active)
@@ -148,6 +148,16 @@ class _Setting:
     def __init__(self, place: Workspace, tasks: dict[str, Any], config: RunConfig) -> None:
         self.place, self.tasks, self.config = place, tasks, config
         self.families = {name: task.family for name, task in tasks.items()}
+
+    def within(self, limits: Limits) -> _Setting:
+        """No single run may spend more than all of them; a limit of money needs the model's price, as in any run."""
+        budget = self.config.budget
+        wanted: dict[str, Any] = {}
+        for name in ("cost_usd", "tokens"):
+            given = [v for v in (getattr(budget, name), getattr(limits, name)) if v]
+            wanted[name] = min(given, default=0)
+        self.config = self.config.model_copy(update={"budget": budget.model_copy(update=wanted)})
+        return self
 
     def start(self, place: Workspace, task: str, book: FixedPrompts, seed: int) -> RunSummary:
         """Start a run with a book of prompts, or go on with the one that is there."""

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelwright.errors import KernelwrightError
+from kernelwright.errors import KernelwrightError, ModelError
 from kernelwright.memory.evidence import Evidence, Observation
 from kernelwright.memory.knowledge_pages import load_techniques
 from kernelwright.promptopt.digest import digest, finished_decisions
 from kernelwright.promptopt.draws import scored_draws
 from kernelwright.promptopt.shelves import LessonShelf
 from kernelwright.promptopt.statistics_distiller import distilled
-from kernelwright.promptopt.upkeep import UpkeepReport, upkeep
+from kernelwright.promptopt.upkeep import Refused, UpkeepReport, upkeep
 from kernelwright.promptopt.versions import follow_all
 from kernelwright.records import Lesson, PromptVersion, Task
 from kernelwright.records.wording import format_count
@@ -55,17 +55,26 @@ def learn(
     return report, made
 
 
-def learn_after_run(place: Workspace, evidence: Evidence) -> list[str]:
-    """Learn from what just ended; lines for people, none where nothing changed. A mishap is told, and costs no run."""
+def learn_after_run(place: Workspace, evidence: Evidence, config: RunConfig | None = None) -> list[str]:
+    """Learn from what just ended; lines for people, none where nothing changed. A mishap is told, and costs no run.
+
+    Args:
+        place: whose runs and lessons.
+        evidence: what decisions bought.
+        config: of the run; where it says `models.distill`, its model reads the finished runs too.
+    """
     try:
         seen = evidence.observations()
-        report, made = learn(place, seen, distilled(seen, load_techniques()[0]))
+        read, refused = _read_where_asked(place, config, seen)
+        report, made = learn(place, seen, [*distilled(seen, load_techniques()[0]), *read])
+        refused = [*refused, *(r for r in report.refused if r.id in {x.id for x in read})]
     except KernelwrightError as error:
         log.warning("nothing was learned: %s", error)
         return []
     lines = [f"lesson proposed: {id} (why: kernelwright lessons why {id})" for id in report.proposed[:TOLD]]
     if len(report.proposed) > TOLD:
         lines.append(f"and {format_count(len(report.proposed) - TOLD, 'more lesson')}: kernelwright lessons list")
+    lines += [f"the model's lesson was refused: {'; '.join(r.reasons)}" for r in refused[:TOLD]]
     lines += [f"lesson {m.id}: {m.before} -> {m.after} ({m.reason})" for m in report.moved]
     if report.moved:  # else a first version took up lessons that were active before this run
         lines += [f"{v.role} prompt is now {v.id}: kernelwright prompts log --role {v.role}" for v in made]
@@ -73,17 +82,46 @@ def learn_after_run(place: Workspace, evidence: Evidence) -> list[str]:
 
 
 def read_by_model(place: Workspace, config: RunConfig, seen: Sequence[Observation]) -> Distilled:
-    """A model's lessons from the finished runs, within the digest's budget.
+    """A model's lessons from the finished runs, within the digest's budget; none where no run has ended.
 
     Args:
         place: whose runs.
         config: names the model.
         seen: what evidence knows.
+
+    Raises:
+        ModelError: it cannot be reached, or its answer cannot be used.
     """
-    from kernelwright.promptopt.model_distiller import distil
+    from kernelwright.agents.llm.desk import LimitReached
+    from kernelwright.agents.llm.exchange import BadAnswer
+    from kernelwright.promptopt.model_distiller import Distilled, distil
 
     desk = own_desk(config, "distiller", place.optimizations / "distillations" / "calls")
-    return distil(desk, digest(finished_decisions(place.runs)), seen, tasks=list(_tasks(place.runs)))
+    told, tasks = digest(finished_decisions(place.runs)), list(_tasks(place.runs))
+    if not told.labels:
+        return Distilled()
+    try:
+        return distil(desk, told, seen, tasks=tasks, retries=config.models.format_retries)
+    except BadAnswer as error:
+        model = config.model_of("coder").model
+        hint = "lessons from statistics need no model: `lessons distill` without --model"
+        raise ModelError(f"what {model} answered is no list of lessons: {error}", hint=hint) from None
+    except LimitReached as reached:
+        raise ModelError(f"{config.model_of('coder').model} was not asked for lessons: {reached}") from None
+
+
+def _read_where_asked(
+    place: Workspace, config: RunConfig | None, seen: Sequence[Observation]
+) -> tuple[list[Lesson], list[Refused]]:
+    """What the run's model makes of the finished runs, where the configuration asks for it: lessons, and refusals."""
+    if config is None or not config.models.distill or not config.model_of("coder").model:
+        return [], []
+    try:
+        read = read_by_model(place, config, seen)
+    except KernelwrightError as error:
+        log.warning("the model read nothing: %s", error)
+        return [], []
+    return read.lessons, read.refused
 
 
 def own_desk(config: RunConfig, role: str, calls: Path) -> ModelDesk:

@@ -6,20 +6,24 @@ say, is refused with the reason.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernelwright.agents.llm.desk import Call, ModelDesk
+from kernelwright.agents.llm.desk import Call, LimitReached, ModelDesk
 from kernelwright.agents.llm.exchange import BadAnswer
 from kernelwright.agents.llm.parsing import parse_json
+from kernelwright.errors import KernelwrightError
 from kernelwright.memory.evidence import Observation
 from kernelwright.promptopt.counting import Counter
 from kernelwright.promptopt.digest import Digest
 from kernelwright.promptopt.screening import lesson_refusals
 from kernelwright.promptopt.upkeep import Refused
 from kernelwright.records import Lesson, LessonScope, Task, content_hash
+
+log = logging.getLogger(__name__)
 
 ORIGIN = "distiller:model"
 MOST = 12
@@ -56,6 +60,7 @@ def distil(
     *,
     tasks: Sequence[Task] = (),
     role: str = "distiller",
+    retries: int = 0,
 ) -> Distilled:
     """Ask a model for lessons and check each one.
 
@@ -65,13 +70,13 @@ def distil(
         observations: what evidence knows; the lessons' numbers come from there.
         tasks: whose texts no lesson may copy.
         role: of the call, which the desk has a model for.
+        retries: how often it is asked again for an answer that cannot be used.
 
     Raises:
         BadAnswer: the answer cannot be used.
-        ModelError: the model cannot be reached.
+        LimitReached, ModelError: a limit, or the model cannot be reached.
     """
-    call = Call(slot=f"distill/{content_hash(read.text)}", role=role)
-    answer = ask(desk, call, INSTRUCTIONS, {"decisions": read.text})
+    answer = _asked(desk, read, role, retries)
     found, counter = Distilled(), Counter(observations)
     by_source = {o.source: o for o in observations}
     for row in answer[:MOST]:
@@ -84,11 +89,26 @@ def distil(
     return found
 
 
+def _asked(desk: ModelDesk, read: Digest, role: str, retries: int) -> list[Any]:
+    """The model's list. Each attempt is a call of its own: an answer that was paid for is never asked for again."""
+    slot = f"distill/{content_hash(read.text)}"
+    for attempt in range(retries + 1):
+        call = Call(slot=f"{slot}/{attempt}" if attempt else slot, role=role)
+        try:
+            return ask(desk, call, INSTRUCTIONS, {"decisions": read.text})
+        except BadAnswer as error:
+            if attempt == retries:
+                raise
+            log.info("the model is asked again for lessons: %s", error)
+    raise AssertionError("the last attempt returns or raises")
+
+
 def ask(desk: ModelDesk, call: Call, instructions: str, inputs: Mapping[str, str]) -> list[Any]:
     """Run the DSPy program over the desk: inputs as titled sections, a JSON list back.
 
     Raises:
         BadAnswer: no JSON list, or cut off.
+        LimitReached, ModelError: see :meth:`ModelDesk.ask`.
     """
     from kernelwright.agents.llm.modules import DeskEngine, dspy
 
@@ -104,8 +124,13 @@ def ask(desk: ModelDesk, call: Call, instructions: str, inputs: Mapping[str, str
     engine = DeskEngine(desk, call)
     signature = dspy.Signature("decisions -> lessons", instructions)
     lm = dspy.LM(f"kernelwright/{call.role}", engine=engine, cache=False, num_retries=0)
-    with dspy.context(lm=lm, adapter=Reading(), disable_history=True, track_usage=False):
-        text = dspy.Predict(signature)(**inputs).lessons
+    try:
+        with dspy.context(lm=lm, adapter=Reading(), disable_history=True, track_usage=False):
+            text = dspy.Predict(signature)(**inputs).lessons
+    except dspy.DSPyError as error:  # what the desk said, which DSPy wraps
+        if isinstance(error.__cause__, (KernelwrightError, LimitReached)):
+            raise error.__cause__ from None
+        raise
     if engine.answer is not None and engine.answer.finish == "length":
         raise BadAnswer("the answer was cut off")
     value = parse_json(text)

@@ -12,7 +12,11 @@ from promptopt.test_lessons import evidence
 from typer.testing import CliRunner
 
 from kernelwright.cli.app import app
+from kernelwright.cli.prompt_trials import _Setting
+from kernelwright.config import load_config
 from kernelwright.errors import KernelwrightError
+from kernelwright.memory.library import Library
+from kernelwright.promptopt.journal import Limits
 from kernelwright.promptopt.lesson_files import save_lesson
 from kernelwright.promptopt.versions import PromptStore
 from kernelwright.records import PromptScore
@@ -55,6 +59,8 @@ def test_lessons_are_listed_explained_edited_and_retired(place: Workspace) -> No
     shown = call("lessons", "list", exit_code=1)
     assert "row-blocks" in shown and "not used (broken)" in shown
     assert call_json("lessons", "list", exit_code=1)["problems"][0]["kind"] == "broken"
+    with pytest.raises(KernelwrightError, match="unknown state 'excellent'"):
+        call("lessons", "list", "--state", "excellent")
     assert "median 1.30x [1.10, 1.50]" in call("lessons", "show", "row-blocks")
     assert call_json("lessons", "show", "row-b")["sentence"].startswith("When rows are long")
     why = call("lessons", "why", "row-blocks")
@@ -71,7 +77,10 @@ def test_lessons_are_listed_explained_edited_and_retired(place: Workspace) -> No
 
 
 def test_distilling_without_a_model_counts_the_library(place: Workspace) -> None:
-    assert "chunk-rows" in call("lessons", "distill", "--dry-run"), "the shipped ladders hold measured steps"
+    steps = [rung.decision for solution in Library(user=None).solutions for rung in solution.rungs[1:]]
+    surest = max((d for d in steps if d.measured), key=lambda d: d.measured.low if d.measured else 0.0)
+    dry = call("lessons", "distill", "--dry-run")
+    assert f"{surest.technique}-for-" in dry, "the shipped ladders hold measured steps"
     told = call_json("lessons", "distill")
     assert told["refused"] == told["moved"] == told["proposed"] == [], "what is shipped stands as the rules leave it"
     assert call_json("lessons", "distill")["recounted"] == 0
@@ -100,6 +109,8 @@ def test_promoting_rolling_back_and_exporting(place: Workspace, tmp_path: Path) 
         call("prompts", "promote", rejected)
     files = call_json("prompts", "export", str(tmp_path / "out"), "--version", better)
     assert [Path(f).name for f in files] == ["coder.md", "coder.json", "row-blocks.yaml"]
+    told = (tmp_path / "out" / "coder.md").read_text()
+    assert "Count bytes before you write." in told and "- [row-blocks] When" in told
     mine = tmp_path / "mine.md"
     mine.write_text("Write kernels as I like them, fast and right.")
     assert call_json("prompts", "promote", "--file", str(mine))["current"] != first
@@ -135,3 +146,11 @@ def test_before_the_first_version_the_shipped_text_is_shown(tmp_path: Path, monk
     assert "the shipped text" in call("prompts", "list")
     with pytest.raises(KernelwrightError, match="unknown role"):
         call("prompts", "log", "--role", "poet")
+
+
+def test_no_single_run_of_an_optimization_may_spend_more_than_all_of_them(place: Workspace) -> None:
+    config = load_config(values={"budget.cost_usd": 9.0, "budget.tokens": 500})
+    setting = _Setting(place, {}, config).within(Limits(trials=20, cost_usd=2.0, tokens=8000))
+    assert (setting.config.budget.cost_usd, setting.config.budget.tokens) == (2.0, 500)
+    free = _Setting(place, {}, load_config()).within(Limits(trials=20))
+    assert (free.config.budget.cost_usd, free.config.budget.tokens) == (0, 0)

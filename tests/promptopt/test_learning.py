@@ -9,7 +9,8 @@ import pytest
 import yaml
 from fakes.records import a_candidate, a_decision, a_failure, a_ratio, a_task, an_evaluation
 
-from kernelwright.config import load_config
+from kernelwright.config import RunConfig, load_config
+from kernelwright.errors import ModelError
 from kernelwright.memory.evidence import Evidence
 from kernelwright.memory.library import Library
 from kernelwright.promptopt.digest import digest, finished_decisions
@@ -97,3 +98,51 @@ def test_a_model_reads_the_runs_and_its_lessons_are_counted(place: Workspace, tm
     (lesson,) = found.lessons
     assert (lesson.evidence.n, lesson.evidence.failures, lesson.scope.families) == (2, 1, ("scan",))
     assert lesson.state is LessonState.PROPOSED and not LessonShelf(place.lessons, with_shipped=False).lessons
+
+
+def scripted(tmp_path: Path, *answers: str, **values: object) -> RunConfig:
+    script = tmp_path / "script.yaml"
+    script.write_text(yaml.safe_dump(list(answers)))
+    return load_config(values={"models.model": f"scripted:{script}", **values})
+
+
+ROW = {"when": "a scan waits for the element before", "do": "scan blocks apart", "technique": "scan-by-blocks"}
+READ = json.dumps([{**ROW, "decisions": ["D1"]}, {**ROW, "when": "any kernel is written", "decisions": ["D1"]}])
+
+
+def test_at_a_runs_end_its_model_reads_too_where_that_is_asked_for(place: Workspace, tmp_path: Path) -> None:
+    pytest.importorskip("dspy", reason="the llm extra is not installed")
+    ended_run(place, "scan-by-blocks", 1.5)
+    asked = scripted(tmp_path, READ, **{"models.distill": True})
+    told = learn_after_run(place, evidence_of(place, tmp_path), asked)
+    proposed = [line for line in told if line.startswith("lesson proposed: scan-by-blocks-for-")]
+    assert len(proposed) == 2, "one of statistics, one of the model"
+    assert [line for line in told if "the model's lesson was refused: over-general" in line]
+    not_asked = scripted(tmp_path, READ)
+    assert learn_after_run(place, evidence_of(place, tmp_path), not_asked) == []
+
+
+def test_an_answer_that_is_no_list_is_asked_for_again_and_costs_the_run_nothing(
+    place: Workspace, tmp_path: Path
+) -> None:
+    pytest.importorskip("dspy", reason="the llm extra is not installed")
+    ended_run(place, "scan-by-blocks", 1.5)
+    seen = evidence_of(place, tmp_path).observations()
+    bad = scripted(tmp_path, "I cannot.", "Nor now.", **{"models.format_retries": 1, "models.distill": True})
+    with pytest.raises(ModelError, match="no list of lessons"):
+        read_by_model(place, bad, seen)
+    told = learn_after_run(place, evidence_of(place, tmp_path), bad)
+    assert any(line.startswith("lesson proposed: ") for line in told), "what statistics say stands"
+    ended_run(place, "scan-by-blocks", 1.6)
+    better = scripted(tmp_path, "I cannot.", "Nor now.", "Still not.", READ, **{"models.format_retries": 1})
+    assert len(read_by_model(place, better, evidence_of(place, tmp_path).observations()).lessons) == 1
+
+
+def test_a_model_that_cannot_be_asked_is_told_without_a_traceback(place: Workspace, tmp_path: Path) -> None:
+    pytest.importorskip("dspy", reason="the llm extra is not installed")
+    ended_run(place, "scan-by-blocks", 1.5)
+    silent = scripted(tmp_path, **{"models.distill": True, "models.retries": 0})
+    with pytest.raises(ModelError, match="no further answer"):
+        read_by_model(place, silent, evidence_of(place, tmp_path).observations())
+    told = learn_after_run(place, evidence_of(place, tmp_path), silent)
+    assert any(line.startswith("lesson proposed: ") for line in told)
