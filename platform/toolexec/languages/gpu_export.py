@@ -52,6 +52,7 @@ def _data(candidate: Candidate, kind: str, header: str) -> str:
         "flags": [*candidate.flags, *(f"-D{t.name}={t.value}" for t in candidate.tunables)],
         "tunables": candidate.tunable_values(),
         "axes": plan.axes,
+        "dtypes": plan.dtypes,
         "requires": plan.requires,
         "scratch": [(s.name, s.dtype, s.elements) for s in plan.scratch],
         "launches": launches if kind == "launches" else [],

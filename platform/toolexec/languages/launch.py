@@ -25,13 +25,14 @@ __all__ = [
     "parse_plan",
 ]  # fmt: skip
 
-WORDS = ("language", "architectures", "axes", "require", "scratch", "launch")
+WORDS = ("language", "architectures", "axes", "dtypes", "require", "scratch", "launch")
 _LINE = re.compile(rf"^\s*(?://|#)\s*({'|'.join(WORDS)}):\s*(.*)$")
 _MORE = re.compile(r"^\s*(?://|#)\s{3,}(\S.*)$")
 _REMARK = re.compile(r"\s{2,}\([^()]*\)\s*$")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _SCRATCH = re.compile(r"(float32|float64|float16|bfloat16|int8|uint8|int32|int64)\s*\[(.+)\]")
 DTYPE_BYTES = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "int8": 1, "uint8": 1}
+NAMED_DTYPES = (*DTYPE_BYTES, "int16", "bool")
 ARGUMENT_BYTES = {"in": 8, "out": 8, "scratch": 8, "int": 4, "int64": 8, "float": 4, "double": 8}
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_BLOCK = (1024, 1024, 64)
@@ -39,7 +40,7 @@ MAX_LAUNCHES = 64
 
 
 class Refused(Exception):
-    """The candidate is not for this shape: one of its ``require`` lines is false."""
+    """The candidate is not for these tensors: a ``require`` line is false, or a ``dtypes`` line names another dtype."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,8 @@ class Plan:
     architectures: tuple[str, ...] = ()
     """() means all."""
     axes: tuple[tuple[str, str], ...] = ()
+    dtypes: tuple[tuple[str, str], ...] = ()
+    """Buffer and the dtype that its kernels read it as."""
     requires: tuple[str, ...] = ()
     scratch: tuple[Scratch, ...] = ()
     launches: tuple[Launch, ...] = ()
@@ -131,9 +134,12 @@ class Plan:
 
         Raises:
             LaunchError: an expression cannot be evaluated, or a size is none that a GPU takes.
-            Refused: a ``require`` line is false.
+            Refused: a ``require`` line is false, or a buffer has another dtype than a ``dtypes`` line says.
         """
         known: dict[str, Value] = {k: v for k, v in (tunables or {}).items() if isinstance(v, (int, float))}
+        for name, wanted in self.dtypes:
+            if (dtype := borders.dtype(name)) not in ("", wanted):
+                raise Refused(f"{name} is {dtype}, and the kernel reads it as {wanted}")
         for name, text in self.axes:
             known[name] = integer(text, borders, known)
         for text in self.requires:
@@ -201,6 +207,7 @@ def parse_plan(text: str) -> Plan:
         language=found["language"][0].split()[0] if found["language"] else "",
         architectures=tuple(a for body in found["architectures"] for a in re.findall(r"sm_\w+", body)),
         axes=tuple(axes),
+        dtypes=tuple(_dtype(item) for body in found["dtypes"] for item in parse_items(body)),
         requires=tuple(item for body in found["require"] for item in parse_items(body)),
         scratch=tuple(_scratch(body) for body in found["scratch"]),
         launches=tuple(_launch(body) for body in found["launch"]),
@@ -227,6 +234,13 @@ def _pair(item: str, word: str) -> tuple[str, str]:
     if not separator or not _NAME.fullmatch(name) or text.startswith("="):
         raise LaunchError(f"{word}: {item!r} is not of the form NAME = expression")
     return name, text
+
+
+def _dtype(item: str) -> tuple[str, str]:
+    name, dtype = _pair(item, "dtypes")
+    if dtype not in NAMED_DTYPES:
+        raise LaunchError(f"dtypes: {item!r} names none of {', '.join(NAMED_DTYPES)}")
+    return name, dtype
 
 
 def _scratch(body: str) -> Scratch:

@@ -43,12 +43,14 @@ class LaunchError(ValueError):
 
 @dataclass(frozen=True)
 class Borders:
-    """Shapes and scalars of one call, as the ``c`` entry numbers them."""
+    """Shapes, dtypes and scalars of one call, as the ``c`` entry numbers them."""
 
     inputs: tuple[tuple[int, ...], ...]
     parameters: tuple[tuple[int, ...], ...]
     outputs: tuple[tuple[int, ...], ...]
     scalars: tuple[int | float, ...] = ()
+    dtypes: tuple[str, ...] = ()
+    """Of inputs, parameters and outputs, in this order; () where they are not known."""
 
     @classmethod
     def of(cls, facts: WorkloadFacts) -> Borders:
@@ -58,7 +60,8 @@ class Borders:
             return tuple(a.shape for a in facts.of_kind(kind))
 
         scalars = tuple(a.value if a.value is not None else 0 for a in facts.of_kind("scalar"))
-        return cls(shapes("input"), shapes("parameter"), shapes("output"), scalars)
+        dtypes = tuple(a.dtype for kind in ("input", "parameter", "output") for a in facts.of_kind(kind))
+        return cls(shapes("input"), shapes("parameter"), shapes("output"), scalars, dtypes)
 
     def buffer(self, name: str) -> tuple[str, int] | None:
         """(``in`` or ``out``, index) of a buffer's name; None when it names none.
@@ -90,6 +93,19 @@ class Borders:
             raise LaunchError(f"{name} is no buffer: in0, param0, out0, ...")
         kind, index = found
         return self.outputs[index] if kind == "out" else (*self.inputs, *self.parameters)[index]
+
+    def dtype(self, name: str) -> str:
+        """The dtype of a buffer; "" where dtypes are not known.
+
+        Raises:
+            LaunchError: there is none of this name.
+        """
+        found = self.buffer(name)
+        if found is None:
+            raise LaunchError(f"{name} is no buffer: in0, param0, out0, ...")
+        kind, index = found
+        place = index + (len(self.inputs) + len(self.parameters)) * (kind == "out")
+        return self.dtypes[place] if self.dtypes else ""
 
     def scalar(self, name: str) -> int | float | None:
         """The value of ``scalarN``; None when the name is not of that form.

@@ -12,16 +12,17 @@ from kernelwright.toolexec.workers.kernel import KernelError, LoadSpec
 
 
 def bound_plan(spec: LoadSpec, source: str, tunables: dict[str, Any]) -> BoundPlan:
-    """The launches that are data, at the shapes of a LoadSpec.
+    """The launches that are data, at the shapes and dtypes of a LoadSpec.
 
     Raises:
-        KernelError: the source refuses these shapes, or cannot be launched.
+        KernelError: the source refuses these shapes or dtypes, or cannot be launched.
     """
     borders = Borders(
         tuple(t.shape for t in spec.inputs),
         tuple(t.shape for t in spec.parameters),
         tuple(t.shape for t in spec.outputs),
         spec.scalars,
+        tuple(t.dtype for t in (*spec.inputs, *spec.parameters, *spec.outputs)),
     )
     try:
         bound = parse_plan(source).bind(borders, tunables)

@@ -264,6 +264,17 @@ def test_the_file_that_is_taken_home_holds_the_sources_and_says_what_it_needs(te
     assert "__global__ void" in exported and "class ModelNew(Model)" in exported and "no silent" in exported
 
 
+def test_the_file_that_is_taken_home_moves_tensors_that_do_not_start_at_sixteen_bytes():
+    import torch
+
+    space = {"__name__": "kernel"}
+    exec(CudaLanguage().export(cuda(gpu.SUMMED), small_task(), FACTS), space)
+    rows = torch.arange(33.0)
+    assert rows.data_ptr() % 16 == 0 and space["_whole"](rows).data_ptr() == rows.data_ptr()
+    moved = space["_whole"](rows[1:])
+    assert moved.data_ptr() % 16 == 0 and torch.equal(moved, rows[1:])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("text", [gpu.SUMMED, gpu.HOST], ids=["launches", "host"])
 def test_it_is_made_without_a_gpu_and_fails_only_when_called(tmp_path, text):

@@ -54,6 +54,19 @@ def test_a_shape_it_is_not_for_is_refused_with_the_numbers():
         bound(borders=Borders(((96, 30),), ((30, 48), (48,)), ((96, 48),), (0.5, 3)))
 
 
+def test_a_dtype_that_the_kernels_do_not_read_is_refused():
+    dtypes = "// dtypes: in0 = float16, param1 = float32, out0 = bfloat16"
+    plan = parse_plan(f"// axes: M = in0[0]\n{dtypes}\n// launch: k grid(M) block(1)")
+    shapes = (BORDERS.inputs, BORDERS.parameters, BORDERS.outputs, ())
+    told = ("float16", "float16", "float32", "bfloat16")
+    assert plan.bind(Borders(*shapes, told)).launches[0].grid == (96, 1, 1)
+    assert plan.bind(Borders(*shapes)).launches, "where dtypes are not known nothing is refused"
+    with pytest.raises(Refused, match="out0 is float32, and the kernel reads it as bfloat16"):
+        plan.bind(Borders(*shapes, ("float16", "float16", "float32", "float32")))
+    with pytest.raises(LaunchError, match="in9"):
+        parse_plan("// dtypes: in9 = float32").bind(BORDERS)
+
+
 def test_lines_without_args_only_describe():
     made = parse_plan("// launch: _Z4gemmPf grid(4) block(128) shared(100 * 1024) cluster(2)").bind(BORDERS)
     assert made.launches[0].args is None and made.launches[0].cluster == (2, 1, 1)
@@ -69,6 +82,8 @@ def test_lines_without_args_only_describe():
         ("launch: k grid(1, 1, 1, 1) block(1)", "1 to 3 sizes"),
         ("axes: M in0[0]", "NAME = expression"),
         ("scratch: p = float8[3]", "dtype"),
+        ("dtypes: in0 = half", "names none of"),
+        ("dtypes: in0", "NAME = expression"),
     ],
 )
 def test_lines_that_cannot_be_understood_are_quoted(line, words):
