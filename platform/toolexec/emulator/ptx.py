@@ -32,7 +32,7 @@ UNARY = {
 }  # fmt: skip
 OPERATORS = {"add": "+", "sub": "-", "mul": "*", "mul.lo": "*", "and": "&", "or": "|", "xor": "^"}
 COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-KINDS = {"f16": "F16", "bf16": "BF16", "tf32": "TF32", "s8": "S8", "u8": "U8"}
+KINDS = {"f16": "F16", "bf16": "BF16", "tf32": "TF32", "s8": "S8", "u8": "U8", "e4m3": "E4M3", "e5m2": "E5M2"}
 
 
 class UnknownInstruction(ValueError):
@@ -194,7 +194,7 @@ def _mma(b: _Block, m: re.Match[str], a: list[str]) -> str:
     vectors = [b.vector(v) for v in a]
     if total is None or result != added or left not in KINDS or right not in KINDS or len(vectors) != 4:
         raise UnknownInstruction(m[0])
-    wide = {"f16": 8, "bf16": 8, "tf32": 4, "s8": 16, "u8": 16}[left]
+    wide = {"f16": 8, "bf16": 8, "tf32": 4}.get(left, 16)
     if int(m[1]) != wide * len(vectors[2]) or len(vectors[1]) != 2 * len(vectors[2]):
         raise UnknownInstruction(m[0])
     made = ""

@@ -26,7 +26,7 @@ class Shape:
     @property
     def each(self) -> int:
         """Elements in a register of A and B."""
-        return {"f16": 2, "bf16": 2, "tf32": 1, "s8": 4, "u8": 4}[self.left]
+        return {"f16": 2, "bf16": 2, "tf32": 1}.get(self.left, 4)
 
     @property
     def registers(self) -> tuple[int, int, int]:
@@ -40,11 +40,13 @@ class Shape:
         return f"mma.sync.aligned.m16n8k{self.k}.row.col.{self.total}.{self.left}.{self.right}.{self.total}"
 
 
+FP8 = ("e4m3", "e5m2")
 SHAPES = (
     *(Shape(k, "f16", "f16", total) for k in (8, 16) for total in ("f32", "f16")),
     *(Shape(k, "bf16", "bf16", "f32") for k in (8, 16)),
     *(Shape(k, "tf32", "tf32", "f32") for k in (4, 8)),
     *(Shape(k, left, right, "s32") for k in (16, 32) for left in ("s8", "u8") for right in ("s8", "u8")),
+    *(Shape(32, left, right, total) for left in FP8 for right in FP8 for total in ("f32", "f16")),
 )
 
 
@@ -82,6 +84,11 @@ def bits(values: Numbers, kind: str) -> Numbers:
         return values.astype(np.float32).view(np.uint32) >> 16
     if kind in ("f32", "tf32"):
         return values.astype(np.float32).view(np.uint32)
+    if kind == "e5m2":
+        return bits(values, "f16") >> 8
+    if kind == "e4m3":  # a half's exponent is biased by 8 more
+        half = bits(values / 256, "f16")
+        return half >> 8 & 0x80 | half >> 7 & 0x7F
     return values.astype(np.int32).view(np.uint32) & np.uint32(0xFFFFFFFF if kind == "s32" else 0xFF)
 
 

@@ -118,6 +118,12 @@ struct BF16 { static constexpr int each = 2; static float at(uint32_t r, int e) 
 struct TF32 { static constexpr int each = 1; static float at(uint32_t r, int) { return __builtin_bit_cast(float, r & 0xffffe000u); } };
 struct S8 { static constexpr int each = 4; static int at(uint32_t r, int e) { return int8_t(r >> 8 * e); } };
 struct U8 { static constexpr int each = 4; static int at(uint32_t r, int e) { return uint8_t(r >> 8 * e); } };
+/* Floats of 8 bits: widened to a half's fields; e4m3 has no infinity, its exponent is biased by 8 less. */
+struct E4M3 { static constexpr int each = 4; static float at(uint32_t r, int e) {
+  unsigned code = r >> 8 * e & 255, size = code & 127;
+  return half_to_float(uint16_t((code & 128) << 8 | (size == 127 ? 0x7fff : size << 7))) * 256;
+} };
+struct E5M2 { static constexpr int each = 4; static float at(uint32_t r, int e) { return half_to_float(uint16_t((r >> 8 * e & 255) << 8)); } };
 enum Sum { SUM_F32, SUM_F16, SUM_S32 };
 
 /* mma.sync m16n8k(4 each NB): rows 16, columns 8; products are summed exactly and rounded once. */
