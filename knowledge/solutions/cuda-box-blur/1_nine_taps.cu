@@ -5,6 +5,8 @@
 // shows: LDG.E FADD STG.E
 // language: cuda
 // axes: H = out0[0], W = out0[1]
+// dtypes: in0 = float32, out0 = float32
+// require: in0[0] == H + 2, in0[1] == W + 2
 // launch: blur grid(cdiv(W, 32), cdiv(H, 8)) block(32, 8) args(in0, out0, H, W)
 
 extern "C" __global__ __launch_bounds__(256) void blur(const float* x, float* y, int h, int w) {

@@ -6,6 +6,8 @@
 // shows: LDG.E FADD STG.E
 // language: cuda
 // axes: H = out0[0], W = out0[1]
+// dtypes: in0 = float32, out0 = float32
+// require: in0[0] == H + 2, in0[1] == W + 2
 // scratch: sums = float32[(H + 2) * W]
 // launch: along grid(cdiv(W, 32), cdiv(H + 2, 8)) block(32, 8) args(in0, sums, H + 2, W)
 // launch: down grid(cdiv(W, 32), cdiv(H, 8)) block(32, 8) args(sums, out0, H, W)

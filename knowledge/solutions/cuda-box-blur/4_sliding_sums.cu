@@ -7,6 +7,8 @@
 // language: cuda
 // tunable ROWS = 16 in {8, 16, 32}
 // axes: H = out0[0], W = out0[1]
+// dtypes: in0 = float32, out0 = float32
+// require: in0[0] == H + 2, in0[1] == W + 2
 // launch: blur grid(cdiv(W, 128), cdiv(H, ROWS)) block(128) args(in0, out0, H, W)
 #ifndef ROWS
 #define ROWS 16

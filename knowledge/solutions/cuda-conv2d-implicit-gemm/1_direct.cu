@@ -5,6 +5,8 @@
 // shows: LDG.E FFMA STG.E
 // language: cuda
 // axes: N = in0[0], C = in0[1], H = in0[2], W = in0[3], F = param0[0]
+// dtypes: in0 = float32, param0 = float32, out0 = float32
+// require: param0[1] == C, numel(out0) == N * F * H * W
 // require: N * F <= 65535, param0[2] == 3, param0[3] == 3
 // launch: conv grid(cdiv(W, 32), cdiv(H, 8), N * F) block(32, 8) args(in0, param0, out0, C, F, H, W)
 

@@ -6,6 +6,8 @@
 // shows: LDS FFMA BAR.SYNC
 // language: cuda
 // axes: N = in0[0], C = in0[1], H = in0[2], W = in0[3], F = param0[0]
+// dtypes: in0 = float32, param0 = float32, out0 = float32
+// require: param0[1] == C, numel(out0) == N * F * H * W
 // require: param0[2] == 3, param0[3] == 3, N * H * W < 2147483520
 // launch: conv grid(cdiv(N * H * W, 64), cdiv(F, 64)) block(256) args(in0, param0, out0, C, F, H, W, N * H * W)
 

@@ -5,6 +5,8 @@
 // shows: LDS FFMA STG.E
 // language: cuda
 // axes: N = in0[0], C = in0[1], H = in0[2], W = in0[3]
+// dtypes: in0 = float32, param0 = float32, out0 = float32
+// require: param0[0] == C, param0[1] == 1, param0[2] == 3, param0[3] == 3, numel(out0) == N * C * H * W
 // require: N * C <= 65535
 // launch: depthwise grid(cdiv(W, 32), cdiv(H, 8), N * C) block(32, 8) args(in0, param0, out0, C, H, W)
 

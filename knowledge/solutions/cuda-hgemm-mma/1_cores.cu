@@ -5,6 +5,8 @@
 // shows: LDS FFMA HADD2.F32
 // language: cuda
 // axes: M = in0[0], K = in0[1], N = in1[0]
+// dtypes: in0 = float16, in1 = float16, out0 = float16
+// require: numel(in0) == M * K, numel(in1) == N * K
 // launch: linear grid(cdiv(N, 16), cdiv(M, 16)) block(16, 16) args(in0, in1, out0, M, N, K)
 #include <cuda_fp16.h>
 

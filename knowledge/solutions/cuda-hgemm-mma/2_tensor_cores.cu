@@ -6,6 +6,8 @@
 // shows: HMMA.16816.F32 LDS STS
 // language: cuda
 // axes: M = in0[0], K = in0[1], N = in1[0]
+// dtypes: in0 = float16, in1 = float16, out0 = float16
+// require: numel(in0) == M * K, numel(in1) == N * K
 // require: M % 64 == 0, N % 64 == 0, K % 32 == 0
 // launch: linear grid(N // 64, M // 64) block(128) args(in0, in1, out0, N, K)
 #include <cuda_fp16.h>

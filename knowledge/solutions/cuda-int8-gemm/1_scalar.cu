@@ -5,6 +5,8 @@
 // shows: LDG.E.S8 IMAD STG.E
 // language: cuda
 // axes: M = in0[0], K = in0[1], N = in1[0]
+// dtypes: in0 = int8, in1 = int8, out0 = int32
+// require: numel(in0) == M * K, numel(in1) == N * K
 // launch: product grid(cdiv(N, 32), cdiv(M, 8)) block(32, 8) args(in0, in1, out0, M, N, K)
 
 extern "C" __global__ __launch_bounds__(256) void product(const signed char* x, const signed char* w, int* y, int m, int n,

@@ -5,6 +5,8 @@
 // shows: IDP.4A.S8.S8 LDS STS
 // language: cuda
 // axes: M = in0[0], K = in0[1], N = in1[0]
+// dtypes: in0 = int8, in1 = int8, out0 = int32
+// require: numel(in0) == M * K, numel(in1) == N * K
 // require: K % 4 == 0
 // launch: product grid(cdiv(N, 32), cdiv(M, 32)) block(32, 8) args(in0, in1, out0, M, N, K // 4)
 

@@ -6,6 +6,8 @@
 // shows: IMMA.16832.S8.S8 LDSM.16.M88.4 LDGSTS.E.BYPASS.128
 // language: cuda
 // axes: M = in0[0], K = in0[1], N = in1[0]
+// dtypes: in0 = int8, in1 = int8, out0 = int32
+// require: numel(in0) == M * K, numel(in1) == N * K
 // require: M % 64 == 0, N % 64 == 0, K % 64 == 0
 // launch: product grid(N // 64, M // 64) block(128) args(in0, in1, out0, N, K)
 

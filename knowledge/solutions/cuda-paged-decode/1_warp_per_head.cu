@@ -6,6 +6,8 @@
 // shows: LDG.E.64 SHFL.BFLY MUFU.EX2
 // language: cuda
 // axes: S = in0[0], H = in0[1], P = in3[1], B = in1[2]
+// dtypes: in0 = float32, in1 = float32, in2 = float32, in3 = int32, in4 = int32, out0 = float32
+// require: in3[0] == S, in4[0] == S, numel(in2) == numel(in1)
 // require: in0[2] == 64, in1[3] == 64, in1[1] == H
 // launch: decode grid(cdiv(S * H, 4)) block(128) args(in0, in1, in2, in3, in4, out0, S * H, H, P, B)
 #ifndef INFINITY  // NVRTC has no math.h

@@ -7,6 +7,8 @@
 // language: cuda
 // tunable SPLIT = 4 in {1, 2, 4, 8, 16}
 // axes: S = in0[0], H = in0[1], P = in3[1], B = in1[2]
+// dtypes: in0 = float32, in1 = float32, in2 = float32, in3 = int32, in4 = int32, out0 = float32
+// require: in3[0] == S, in4[0] == S, numel(in2) == numel(in1)
 // require: in0[2] == 64, in1[3] == 64, in1[1] == H
 // scratch: parts = float32[S * H * SPLIT * 66]
 // launch: decode grid(S * H, SPLIT) block(256) args(in0, in1, in2, in3, in4, parts, H, P, B)

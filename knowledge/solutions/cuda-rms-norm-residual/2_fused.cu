@@ -6,6 +6,8 @@
 // shows: LDG.E STG.E MUFU.RSQ SHFL.BFLY
 // language: cuda
 // axes: R = in0[0], C = in0[1]
+// dtypes: in0 = float32, in1 = float32, param0 = float32, out0 = float32
+// require: numel(in0) == R * C, numel(in1) == R * C, numel(param0) == C
 // launch: rms_norm grid(R) block(256) args(in0, in1, param0, out0, C)
 
 extern "C" __global__ __launch_bounds__(256) void rms_norm(const float* x, const float* r, const float* weight, float* y,

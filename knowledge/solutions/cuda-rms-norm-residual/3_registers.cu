@@ -6,6 +6,8 @@
 // language: cuda
 // tunable QUADS = 2 in {1, 2, 4, 8}
 // axes: R = in0[0], C = in0[1]
+// dtypes: in0 = float32, in1 = float32, param0 = float32, out0 = float32
+// require: numel(in0) == R * C, numel(in1) == R * C, numel(param0) == C
 // require: C % 4 == 0, C <= 1024 * QUADS
 // launch: rms_norm grid(R) block(256) args(in0, in1, param0, out0, C)
 #ifndef QUADS

@@ -5,6 +5,8 @@
 // shows: LDG.E FMUL STG.E
 // language: cuda
 // axes: T = in0[2], D = in1[1], N = numel(in0)
+// dtypes: in0 = float32, in1 = float32, in2 = float32, out0 = float32
+// require: in1[0] == T, numel(in2) == numel(in1)
 // require: in0[3] == 2 * D
 // launch: rotary grid(cdiv(N, 256)) block(256) args(in0, in1, in2, out0, T, D, int64(N))
 

@@ -6,6 +6,8 @@
 // shows: LDG.E.128 FFMA STG.E.128
 // language: cuda
 // axes: T = in0[2], D = in1[1], BH = in0[0] * in0[1]
+// dtypes: in0 = float32, in1 = float32, in2 = float32, out0 = float32
+// require: in1[0] == T, numel(in2) == numel(in1)
 // require: in0[3] == 2 * D, D % 4 == 0, D <= 1024, BH <= 4 * 65535
 // launch: rotary grid(T, cdiv(BH, 16)) block(D // 4, 4) args(in0, in1, in2, out0, T, D, BH)
 

@@ -6,6 +6,8 @@
 // shows: LDG.E SHFL.UP STG.E
 // language: cuda
 // axes: N = in0[0], T = cdiv(N, 1024)
+// dtypes: in0 = int32, out0 = int32
+// require: numel(in0) == N
 // scratch: sums = int32[T]
 // launch: reduce grid(T) block(256) args(in0, sums, N)
 // launch: scan_sums grid(1) block(256) args(sums, T)

@@ -6,6 +6,8 @@
 // shows: LDG.E SHFL.UP ATOMG MEMBAR STG.E
 // language: cuda
 // axes: N = in0[0], T = cdiv(N, 1024)
+// dtypes: in0 = int32, out0 = int32
+// require: numel(in0) == N
 // scratch: state = int32[1 + 2 * T]
 // launch: clear grid(cdiv(1 + 2 * T, 256)) block(256) args(state, 1 + 2 * T)
 // launch: scan grid(T) block(256) args(in0, out0, state, T, N)

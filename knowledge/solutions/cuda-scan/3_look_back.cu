@@ -6,6 +6,8 @@
 // shows: LDG.E SHFL.UP SHFL.BFLY VOTE ATOMG STG.E.128
 // language: cuda
 // axes: N = in0[0], T = cdiv(N, 1024)
+// dtypes: in0 = int32, out0 = int32
+// require: numel(in0) == N
 // require: N % 4 == 0
 // scratch: words = int64[1 + T]
 // launch: clear grid(cdiv(1 + T, 256)) block(256) args(words, 1 + T)

@@ -5,6 +5,8 @@
 // shows: LDG.E FFMA STG.E
 // language: cuda
 // axes: M = in0[0], K = in0[1], N = in1[1]
+// dtypes: in0 = float32, in1 = float32, out0 = float32
+// require: numel(in0) == M * K, in1[0] == K
 // launch: gemm grid(cdiv(N, 32), cdiv(M, 8)) block(32, 8) args(in0, in1, out0, M, N, K)
 
 extern "C" __global__ __launch_bounds__(256) void gemm(const float* a, const float* b, float* c, int m, int n, int k) {

@@ -7,6 +7,8 @@
 // shows: LDGSTS.E LDGSTS.E.BYPASS.128 LDS.128 FFMA
 // language: cuda
 // axes: M = in0[0], K = in0[1], N = in1[1]
+// dtypes: in0 = float32, in1 = float32, out0 = float32
+// require: numel(in0) == M * K, in1[0] == K
 // require: N % 4 == 0
 // launch: gemm grid(cdiv(N, 128), cdiv(M, 128)) block(256) args(in0, in1, out0, M, N, K)
 

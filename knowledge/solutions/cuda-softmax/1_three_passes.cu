@@ -5,6 +5,8 @@
 // shows: LDG.E STG.E MUFU.EX2 SHFL.BFLY
 // language: cuda
 // axes: R = in0[0], C = in0[1]
+// dtypes: in0 = float32, out0 = float32
+// require: numel(in0) == R * C
 // launch: softmax grid(R) block(256) args(in0, out0, C)
 #ifndef INFINITY  // NVRTC has no math.h
 #define INFINITY __int_as_float(0x7f800000)

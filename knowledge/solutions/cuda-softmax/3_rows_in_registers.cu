@@ -7,6 +7,8 @@
 // language: cuda
 // tunable QUADS = 8 in {1, 2, 4, 8}
 // axes: R = in0[0], C = in0[1]
+// dtypes: in0 = float32, out0 = float32
+// require: numel(in0) == R * C
 // require: C % 4 == 0, C <= 128 * QUADS
 // launch: softmax grid(cdiv(R, 8)) block(256) args(in0, out0, R, C)
 #ifndef INFINITY  // NVRTC has no math.h

@@ -6,6 +6,8 @@
 // shows: FFMA SHFL.BFLY MUFU.EX2
 // language: cute
 // axes: T = in0[2], BH = in0[0] * in0[1]
+// dtypes: in0 = float16, in1 = float16, in2 = float16, out0 = float16
+// require: numel(in1) == numel(in0), numel(in2) == numel(in0)
 // require: in0[3] == 64, in1[2] == T, BH <= 65535, BH * T < 33554432
 // launch: attend grid(cdiv(T, 8), BH) block(256) args(in0, in1, in2, out0, T)
 #include <cute/tensor_impl.hpp>  // tensors and layouts, no atoms

@@ -6,6 +6,8 @@
 // shows: HMMA.16816.F32 LDSM.16.M88 LDSM.16.MT88 MUFU.EX2 LDGSTS.E.BYPASS
 // language: cute
 // axes: T = in0[2], BH = in0[0] * in0[1]
+// dtypes: in0 = float16, in1 = float16, in2 = float16, out0 = float16
+// require: numel(in1) == numel(in0), numel(in2) == numel(in0)
 // require: in0[3] == 64, in1[2] == T, T % 64 == 0, BH <= 65535, BH * T < 33554432
 // launch: attend grid(T // 64, BH) block(128) args(in0, in1, in2, out0, T)
 #include <cute/tensor.hpp>

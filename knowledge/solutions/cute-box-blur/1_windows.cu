@@ -5,6 +5,8 @@
 // shows: LDG.E FADD STG.E
 // language: cute
 // axes: H = out0[0], W = out0[1]
+// dtypes: in0 = float32, out0 = float32
+// require: in0[0] == H + 2, in0[1] == W + 2
 // require: (H + 2) * (W + 2) < 2147483392, H <= 524280
 // launch: blur grid(cdiv(W, 32), cdiv(H, 8)) block(32, 8) args(in0, out0, H, W)
 #include <cute/tensor_impl.hpp>  // tensors and layouts, no atoms

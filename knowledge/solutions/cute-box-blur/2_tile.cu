@@ -6,6 +6,8 @@
 // shows: LDG.E LDS STS FADD STG.E
 // language: cute
 // axes: H = out0[0], W = out0[1]
+// dtypes: in0 = float32, out0 = float32
+// require: in0[0] == H + 2, in0[1] == W + 2
 // require: (H + 2) * (W + 2) < 2147483392, H <= 1048560
 // launch: blur grid(cdiv(W, 64), cdiv(H, 16)) block(64, 4) args(in0, out0, H, W)
 #include <cute/tensor_impl.hpp>  // tensors and layouts, no atoms

@@ -7,6 +7,8 @@
 // language: cute
 // tunable ROWS = 16 in {8, 16, 32}
 // axes: H = out0[0], W = out0[1]
+// dtypes: in0 = float32, out0 = float32
+// require: in0[0] == H + 2, in0[1] == W + 2
 // require: (H + 2) * (W + 2) < 2147483392, H <= 65535 * ROWS
 // launch: blur grid(cdiv(W, 128), cdiv(H, ROWS)) block(128) args(in0, out0, H, W)
 #include <cute/tensor_impl.hpp>  // tensors and layouts, no atoms

@@ -5,6 +5,8 @@
 // shows: LDG.E.U16 FFMA STG.E.U16
 // language: cute
 // axes: N = in0[0], C = in0[1], H = in0[2], W = in0[3], F = in1[0], P = (H - 2) * (W - 2) * N
+// dtypes: in0 = float16, in1 = float16, out0 = float16
+// require: in1[1] == C, numel(out0) == P * F
 // require: in1[2] == 3, in1[3] == 3, N * C * H * W < 2147483392, F * C * 9 < 2147483392, P * F < 2147483392
 // require: H > 2, W > 2, F <= 65535
 // launch: conv grid(cdiv(P, 256), F) block(256) args(in0, in1, out0, N, C, H, W, F)

@@ -5,6 +5,8 @@
 // shows: LDG.E STG.E
 // language: cute
 // axes: N = numel(in0)
+// dtypes: in0 = float32, out0 = float32
+// require: numel(out0) == N
 // require: N < 2147483392
 // launch: duplicate grid(cdiv(N, 256)) block(256) args(in0, out0, N)
 #include <cute/tensor_impl.hpp>  // tensors and layouts, no atoms

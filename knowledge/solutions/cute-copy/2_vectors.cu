@@ -6,6 +6,8 @@
 // shows: LDG.E.128 STG.E.128
 // language: cute
 // axes: N = numel(in0)
+// dtypes: in0 = float32, out0 = float32
+// require: numel(out0) == N
 // require: N % 4 == 0, N < 2147482624
 // launch: duplicate grid(cdiv(N, 1024)) block(256) args(in0, out0, N)
 #include <cute/tensor.hpp>

@@ -5,6 +5,8 @@
 // shows: LDG.E MUFU.EX2 SHFL.BFLY
 // language: cute
 // axes: R = in0[0], C = in0[1]
+// dtypes: in0 = float32, in1 = int64, out0 = float32
+// require: numel(in0) == R * C, numel(in1) == R
 // require: R * C < 2147483392
 // launch: loss grid(R) block(256) args(in0, in1, out0, R, C)
 #include <cute/tensor_impl.hpp>  // tensors and layouts, no atoms

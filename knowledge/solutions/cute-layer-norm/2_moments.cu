@@ -6,6 +6,8 @@
 // shows: LDG.E.128 STG.E.128 MUFU.RSQ SHFL.BFLY
 // language: cute
 // axes: R = in0[0], C = in0[1]
+// dtypes: in0 = float32, param0 = float32, param1 = float32, out0 = float32
+// require: numel(in0) == R * C, numel(param0) == C, numel(param1) == C
 // require: C % 4 == 0, R * C < 2147483392
 // launch: layer_norm grid(R) block(256) args(in0, param0, param1, out0, R, C)
 #include <cute/tensor.hpp>

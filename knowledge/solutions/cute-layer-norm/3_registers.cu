@@ -7,6 +7,8 @@
 // language: cute
 // tunable STEPS = 8 in {4, 8, 16}
 // axes: R = in0[0], C = in0[1]
+// dtypes: in0 = float32, param0 = float32, param1 = float32, out0 = float32
+// require: numel(in0) == R * C, numel(param0) == C, numel(param1) == C
 // require: C % 4 == 0, C <= 128 * STEPS, R * C < 2147483392
 // launch: layer_norm grid(cdiv(R, 8)) block(256) args(in0, param0, param1, out0, R, C)
 #include <cute/tensor.hpp>

@@ -6,6 +6,8 @@
 // shows: HMMA.16816.F32 LDSM.16 LDGSTS.E.BYPASS
 // language: cute
 // axes: M = in0[0], K = in0[1], N = in1[0]
+// dtypes: in0 = float16, in1 = float16, in2 = float16, out0 = float16
+// require: numel(in0) == M * K, in1[1] == K, numel(in2) == N
 // require: M % 128 == 0, N % 128 == 0, K % 32 == 0, M * K < 2147483392, N * K < 2147483392, M * N < 2147483392
 // scratch: h = float16[M * N]
 // launch: linear grid(N // 128, M // 128) block(128) args(in0, in1, h, M, N, K)

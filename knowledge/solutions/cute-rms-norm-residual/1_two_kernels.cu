@@ -5,6 +5,8 @@
 // shows: LDG.E STG.E MUFU.RSQ SHFL.BFLY
 // language: cute
 // axes: R = in0[0], C = in0[1]
+// dtypes: in0 = float32, in1 = float32, param0 = float32, out0 = float32
+// require: numel(in0) == R * C, numel(in1) == R * C, numel(param0) == C
 // require: R * C < 2147483392
 // scratch: h = float32[R * C]
 // launch: add grid(cdiv(R * C, 256)) block(256) args(in0, in1, h, R * C)

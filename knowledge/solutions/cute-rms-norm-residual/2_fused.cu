@@ -5,6 +5,8 @@
 // shows: LDG.E.128 STG.E.128 MUFU.RSQ SHFL.BFLY
 // language: cute
 // axes: R = in0[0], C = in0[1]
+// dtypes: in0 = float32, in1 = float32, param0 = float32, out0 = float32
+// require: numel(in0) == R * C, numel(in1) == R * C, numel(param0) == C
 // require: C % 4 == 0, R * C < 2147483392
 // launch: rms_norm grid(R) block(256) args(in0, in1, param0, out0, C)
 #include <cute/tensor.hpp>

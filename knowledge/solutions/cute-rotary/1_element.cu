@@ -6,6 +6,8 @@
 // shows: LDG.E STG.E
 // language: cute
 // axes: BH = in0[0] * in0[1], T = in0[2], D = in1[1]
+// dtypes: in0 = float32, in1 = float32, in2 = float32, out0 = float32
+// require: in1[0] == T, numel(in2) == numel(in1)
 // require: in0[3] == 2 * D, BH * T * 2 * D < 2147483392
 // launch: rotary grid(cdiv(BH * T * 2 * D, 256)) block(256) args(in0, in1, in2, out0, BH, T, D)
 #include <cute/tensor_impl.hpp>  // tensors and layouts, no atoms

@@ -6,6 +6,8 @@
 // shows: LDG.E.128 SHFL.BFLY
 // language: cute
 // axes: R = in0[0], C = in0[1]
+// dtypes: in0 = float32, out0 = float32
+// require: numel(in0) == R * C
 // require: C % 4 == 0, R * C < 2147483392
 // launch: row_sum grid(cdiv(R, 8)) block(256) args(in0, out0, R, C)
 #include <cute/tensor.hpp>

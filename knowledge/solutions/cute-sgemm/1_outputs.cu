@@ -5,6 +5,8 @@
 // shows: LDG.E FFMA STG.E
 // language: cute
 // axes: M = in0[0], K = in0[1], N = in1[1]
+// dtypes: in0 = float32, in1 = float32, out0 = float32
+// require: numel(in0) == M * K, in1[0] == K
 // require: M * K < 2147483392, K * N < 2147483392, M * N < 2147483392, M <= 524280
 // launch: sgemm grid(cdiv(N, 32), cdiv(M, 8)) block(32, 8) args(in0, in1, out0, M, N, K)
 #include <cute/tensor_impl.hpp>  // tensors and layouts, no atoms

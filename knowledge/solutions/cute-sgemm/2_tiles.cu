@@ -6,6 +6,8 @@
 // shows: LDS STS FFMA BAR.SYNC
 // language: cute
 // axes: M = in0[0], K = in0[1], N = in1[1]
+// dtypes: in0 = float32, in1 = float32, out0 = float32
+// require: numel(in0) == M * K, in1[0] == K
 // require: M * K < 2147483392, K * N < 2147483392, M * N < 2147483392, M <= 8388480
 // launch: sgemm grid(cdiv(N, 128), cdiv(M, 128)) block(256) args(in0, in1, out0, M, N, K)
 #include <cute/tensor.hpp>

@@ -7,6 +7,8 @@
 // language: cute
 // tunable SLICES = 16 in {4, 8, 16, 32}
 // axes: M = in0[0], K = in0[1], N = in1[0], DEEP = cdiv(cdiv(K, 32), SLICES) * 32
+// dtypes: in0 = float16, in1 = float16, out0 = float32
+// require: numel(in0) == M * K, in1[1] == K
 // require: M * K < 2147483392, N * K < 2147483392, M <= 4194240, M * N * SLICES < 2147483392
 // scratch: partial = float32[M * N * SLICES]
 // launch: multiply grid(cdiv(N, 64), cdiv(M, 64), SLICES) block(128) args(in0, in1, partial, M, N, K, DEEP)

@@ -28,8 +28,10 @@ def loss(x, target, y, cols, BLOCK: tl.constexpr):
 
 class ModelNew(torch.nn.Module):
     def forward(self, logits, target):
-        if logits.dtype != torch.float32 or target.dtype != torch.int64 or logits.ndim != 2 or not logits.is_contiguous():
-            raise ValueError("refused: contiguous float32 logits [rows, classes], int64 targets")
+        if logits.dtype != torch.float32 or logits.ndim != 2 or not logits.is_contiguous():
+            raise ValueError("refused: contiguous float32 logits [rows, classes]")
+        if target.dtype != torch.int64 or target.shape != logits.shape[:1] or not target.is_contiguous():
+            raise ValueError("refused: a contiguous int64 target for each row")
         y = torch.empty(logits.shape[0], dtype=logits.dtype, device=logits.device)
         loss[(logits.shape[0],)](logits, target, y, logits.shape[1], BLOCK=2048, num_warps=4)
         return y

@@ -43,8 +43,11 @@ class ModelNew(torch.nn.Module):
         super()._load_from_state_dict(state, prefix, *rest)
 
     def forward(self, x, residual):
-        if x.dtype != torch.float32 or x.ndim != 2 or x.shape != residual.shape or not x.is_contiguous():
-            raise ValueError("refused: two contiguous float32 matrices of one shape")
+        weight, bias = self.norm.weight, self.norm.bias
+        if any(t.dtype != torch.float32 or not t.is_contiguous() for t in (x, residual, weight, bias)):
+            raise ValueError("refused: contiguous float32 tensors")
+        if x.ndim != 2 or x.shape != residual.shape or weight.shape != x.shape[1:] or bias.shape != x.shape[1:]:
+            raise ValueError("refused: two matrices of one shape, weight and bias of a row's length")
         y = torch.empty_like(x)
-        norm[(x.shape[0],)](x, residual, self.norm.weight, self.norm.bias, y, x.shape[1], BLOCK=1024, num_warps=4)
+        norm[(x.shape[0],)](x, residual, weight, bias, y, x.shape[1], BLOCK=1024, num_warps=4)
         return y

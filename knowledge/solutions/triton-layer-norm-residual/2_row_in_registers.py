@@ -33,13 +33,16 @@ class ModelNew(torch.nn.Module):
         super()._load_from_state_dict(state, prefix, *rest)
 
     def forward(self, x, residual):
-        if x.dtype != torch.float32 or x.ndim != 2 or x.shape != residual.shape or not x.is_contiguous():
-            raise ValueError("refused: two contiguous float32 matrices of one shape")
+        weight, bias = self.norm.weight, self.norm.bias
+        if any(t.dtype != torch.float32 or not t.is_contiguous() for t in (x, residual, weight, bias)):
+            raise ValueError("refused: contiguous float32 tensors")
+        if x.ndim != 2 or x.shape != residual.shape or weight.shape != x.shape[1:] or bias.shape != x.shape[1:]:
+            raise ValueError("refused: two matrices of one shape, weight and bias of a row's length")
         if x.shape[1] > 8192:
             raise ValueError("refused: rows up to 8192 fit registers; 1_three_passes.py takes longer ones")
         y = torch.empty_like(x)
         rows, cols = x.shape
         block = triton.next_power_of_2(cols)
         warps = 4 if block <= 2048 else 8
-        norm[(rows,)](x, residual, self.norm.weight, self.norm.bias, y, cols, BLOCK=block, num_warps=warps)
+        norm[(rows,)](x, residual, weight, bias, y, cols, BLOCK=block, num_warps=warps)
         return y

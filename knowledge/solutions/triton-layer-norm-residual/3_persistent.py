@@ -39,14 +39,17 @@ class ModelNew(torch.nn.Module):
         super()._load_from_state_dict(state, prefix, *rest)
 
     def forward(self, x, residual):
-        if x.dtype != torch.float32 or x.ndim != 2 or x.shape != residual.shape or not x.is_contiguous():
-            raise ValueError("refused: two contiguous float32 matrices of one shape")
+        weight, bias = self.norm.weight, self.norm.bias
+        if any(t.dtype != torch.float32 or not t.is_contiguous() for t in (x, residual, weight, bias)):
+            raise ValueError("refused: contiguous float32 tensors")
+        if x.ndim != 2 or x.shape != residual.shape or weight.shape != x.shape[1:] or bias.shape != x.shape[1:]:
+            raise ValueError("refused: two matrices of one shape, weight and bias of a row's length")
         if x.shape[1] > 4096:
             raise ValueError("refused: up to 4096 columns; 2_row_in_registers.py takes longer rows")
         y = torch.empty_like(x)
         rows, cols = x.shape
         block = triton.next_power_of_2(cols)
         norm[(min(rows, PROGRAMS),)](
-            x, residual, self.norm.weight, self.norm.bias, y, rows, cols, BLOCK=block, num_warps=4
+            x, residual, weight, bias, y, rows, cols, BLOCK=block, num_warps=4
         )
         return y

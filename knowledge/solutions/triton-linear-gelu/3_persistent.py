@@ -41,8 +41,8 @@ class ModelNew(torch.nn.Module):
     def forward(self, x, w, bias):
         if not x.dtype == w.dtype == bias.dtype == torch.float16 or x.ndim != 2 or w.shape[1] != x.shape[1]:
             raise ValueError("refused: float16 x [M, K], w [N, K], bias [N]")
-        if not (x.is_contiguous() and w.is_contiguous()):
-            raise ValueError("refused: contiguous matrices")
+        if not (x.is_contiguous() and w.is_contiguous() and bias.is_contiguous()) or bias.shape != w.shape[:1]:
+            raise ValueError("refused: contiguous tensors, a bias a feature")
         (m, k), n = x.shape, w.shape[0]
         y = torch.empty((m, n), dtype=x.dtype, device=x.device)
         grid = (min(PROGRAMS, triton.cdiv(m, 64) * triton.cdiv(n, 128)),)

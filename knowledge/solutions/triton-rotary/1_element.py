@@ -25,6 +25,8 @@ class ModelNew(torch.nn.Module):
     def forward(self, x, cos, sin):
         if not x.dtype == cos.dtype == sin.dtype == torch.float32 or x.ndim != 4 or not x.is_contiguous():
             raise ValueError("refused: contiguous float32 x [batch, heads, tokens, 2 * half], cos and sin [tokens, half]")
+        if any(t.shape != (x.shape[2], x.shape[3] // 2) or not t.is_contiguous() for t in (cos, sin)):
+            raise ValueError("refused: contiguous cos and sin [tokens, half]")
         if x.numel() >= 2**31 - 1024:
             raise ValueError("refused: 32-bit indices")
         y = torch.empty_like(x)

@@ -26,6 +26,8 @@ class ModelNew(torch.nn.Module):
     def forward(self, x, cos, sin):
         if not x.dtype == cos.dtype == sin.dtype == torch.float32 or x.ndim != 4 or not x.is_contiguous():
             raise ValueError("refused: contiguous float32 x [batch, heads, tokens, 2 * half], cos and sin [tokens, half]")
+        if any(t.shape != (x.shape[2], x.shape[3] // 2) or not t.is_contiguous() for t in (cos, sin)):
+            raise ValueError("refused: contiguous cos and sin [tokens, half]")
         y = torch.empty_like(x)
         batch, heads, tokens, _ = x.shape
         rows, half = batch * heads * tokens, cos.shape[1]
