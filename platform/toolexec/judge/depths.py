@@ -45,7 +45,7 @@ DEPTHS: dict[Depth, Thoroughness] = {
         random_weights=("as-is", "signed-normal"),
         repeats=1,
         fresh_cases=False,
-        plan=RoundPlan(StopRule(min_rounds=30, max_rounds=80, budget_s=3.5), 2000.0, 3),
+        plan=RoundPlan(StopRule(min_rounds=30, max_rounds=80, budget_s=3.5), 2000.0, 3, singles=9),
         timeout_factor=1.0,
     ),
     Depth.CONFIRMED: Thoroughness(

@@ -14,8 +14,11 @@ from kernelwright.toolexec.statistics import bootstrap_medians, log_ratios
 CHARGES = ((0.0, 0.1), (0.05, 10.0), (0.5, 100.0))
 """Collecting that costs more than this part of a call more than the checker's is charged, when this percentile of its
 bootstrapped median is positive: a little only when it is certain, half a call however noisy it was."""
-SINGLE_SLACK_US = 100.0
-"""A call on its own may cost this much more than a looped one (waking up, cold caches) before it is suspicious."""
+SINGLE_SLACK_US = 20.0
+SINGLE_PART = 0.2
+"""A call on its own may cost so much more than a looped one, or this part of it, before it is suspicious. Of 58 honest
+candidates, 30 us to 8 ms a call, none cost more than 7 us (once, nothing else running); most cost less than nothing, since
+their inputs and outputs were used a moment ago."""
 
 
 @dataclass
@@ -45,7 +48,7 @@ class Measured:
         that is no reason for suspicion. The quick ones of each are compared: some are slow on any busy machine."""
         looped, usual = (float(np.median(self.times(n))) for n in (name, checker))
         mine, theirs = (float(np.percentile(self.singles[n], 20)) for n in (name, checker))
-        return (mine - looped) - max(0.0, theirs - usual), max(SINGLE_SLACK_US, looped)
+        return (mine - looped) - max(0.0, theirs - usual), max(SINGLE_SLACK_US, SINGLE_PART * looped)
 
     def deferred_us(self, name: str, checker: str) -> float:
         """Work per call that shows only when outputs are collected: the median of what that costs ``name`` more, of

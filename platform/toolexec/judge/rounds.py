@@ -39,6 +39,8 @@ CPU_SLACK_NS = 20_000
 """Processor time of one sample that is not counted."""
 CPU_ODD_PART = 0.1
 """Part of the samples, those with the most, whose processor time is not looked at."""
+SINGLE_BUDGET_US, SINGLE_LEAST = 500_000.0, 3
+"""Long calls are taken on their own as often as this time allows, but so often at least."""
 SINGLE_TRIES = 4
 """Suspicious single calls are taken again, so often altogether: a busy moment passes, carried work stays."""
 POISONS = (0xFF, 0xA5, 0x7F)
@@ -283,8 +285,9 @@ class Rounds:
 
     def _singles(self, plan: RoundPlan, measured: Measured) -> None:
         pair = [self.candidate, *([self.checker] if self.checker else [])]
+        affordable = int(SINGLE_BUDGET_US / (2 * sum(self._estimate[c.name] for c in pair)))
         for _ in range(SINGLE_TRIES if plan.singles else 0):
-            self._single_calls(plan.singles, pair, measured)
+            self._single_calls(max(SINGLE_LEAST, min(plan.singles, affordable)), pair, measured)
             if self.checker is None:
                 return
             extra, allowed = measured.carried_us(self.candidate.name, self.checker.name)
