@@ -17,8 +17,8 @@ bootstrapped median is positive: a little only when it is certain, half a call h
 SINGLE_SLACK_US = 20.0
 SINGLE_PART = 0.2
 """A call on its own may cost so much more than a looped one, or this part of it, before it is suspicious. Of 58 honest
-candidates, 30 us to 8 ms a call, none cost more than 7 us (once, nothing else running); most cost less than nothing, since
-their inputs and outputs were used a moment ago."""
+candidates, 30 us to 8 ms a call, none cost more than 7 us more (once, nothing else running); most cost less, since their
+inputs and outputs were used a moment ago."""
 
 
 @dataclass
