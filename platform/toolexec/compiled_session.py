@@ -34,7 +34,7 @@ from kernelwright.records import (
 from kernelwright.toolexec.judge.baselines import facts_of
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.reference import Reference
-from kernelwright.toolexec.languages import language
+from kernelwright.toolexec.languages import cuxray, language
 from kernelwright.toolexec.languages.code_diff import changed_facts, code_diff
 from kernelwright.toolexec.languages.cubin import CubinError
 from kernelwright.toolexec.languages.static_facts import TellsStatics
@@ -170,7 +170,16 @@ class CompiledSession:
             told = "\n".join(known.problems)[:1400]
             failure = Failure(check="launch", message=known.problems[0][:300], log_tail=told)
             return verdict(Status.RUNTIME_ERROR, failure, kernels=known.kernels, notes=known.notes)
-        return verdict(Status.UNJUDGED, kernels=known.kernels, notes=known.notes)
+        suggested = self._suggested(built, known.kernels)
+        return verdict(Status.UNJUDGED, kernels=known.kernels, notes=(*known.notes, *suggested))
+
+    def _suggested(self, built: BuildResult, kernels: Sequence[KernelFacts]) -> list[str]:
+        """What a second source says of the cubin, where it is installed."""
+        cubin = built.artifact / "kernel.cubin" if built.artifact is not None else None
+        if cubin is None or not cubin.is_file():
+            return []
+        threads = next((k.block_threads for k in kernels if k.block_threads), None)
+        return cuxray.suggestions(cubin, threads=threads, folder=self._cache / "builds")
 
     def _build(self, candidate: Candidate, deadline_s: float | None) -> tuple[BuildResult, str]:
         """The build, and the workload that it failed at."""

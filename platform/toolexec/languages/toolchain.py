@@ -82,6 +82,11 @@ def nvdisasm() -> Tool | None:
     return _program("nvdisasm")
 
 
+def cuobjdump() -> Tool | None:
+    """What lists the parts of a cubin."""
+    return _program("cuobjdump")
+
+
 def nvcc() -> Tool | None:
     """A compiler with what it needs beside it: cicc and the headers."""
     for root in cuda_roots():

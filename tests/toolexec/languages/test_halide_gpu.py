@@ -53,6 +53,7 @@ def test_it_is_compiled_for_a_gpu_where_there_is_none(candidate: Candidate, fact
     assert again.cached and again.artifact == made.artifact
 
 
+@pytest.mark.slow
 def test_its_call_is_right_on_host_memory(candidate: Candidate, facts: TaskFacts, tmp_path: Path) -> None:
     made = built(candidate, facts, tmp_path, stand_in=True)
     assert made.artifact is not None, made.log

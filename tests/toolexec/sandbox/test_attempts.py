@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ATTEMPTS = Path(__file__).parent / "attempts.py"
 
 NEVER = (
@@ -172,4 +174,8 @@ def test_who_drives_a_gpu_may_do_what_cuda_does_and_nothing_beside(place: Any) -
     assert told["name"] == "'cuda-EvtHandlr'" and told["listen"] == "None", told
     assert told["ask"] == f"refused: {errno.ECONNREFUSED}"
     assert told["datagram"].startswith("refused") and told["make"].startswith("refused"), told
+
+
+@pytest.mark.slow
+def test_nothing_else_is_allowed_to_who_drives_a_gpu(place: Any) -> None:
     assert not managed(attempt_all(place, drives_gpu=True), NEVER)
