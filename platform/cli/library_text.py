@@ -10,6 +10,7 @@ from typing import Any
 from kernelwright.cli.drawing import as_text, grid, labelled, words
 from kernelwright.memory.answers import Answers
 from kernelwright.memory.comparison import Difference
+from kernelwright.memory.documents import GPU_LANGUAGES
 from kernelwright.memory.duplicates import Pair
 from kernelwright.memory.evidence import EvidenceRow
 from kernelwright.memory.index import Hit, SyncReport
@@ -219,15 +220,23 @@ def difference_text(found: Difference, *, columns: int | None = None) -> str:
 
 
 def coverage_text(cells: Sequence[Cell], *, columns: int | None = None) -> str:
-    """The map: a row a family, a column a language and architecture."""
+    """The map: a row a family, a column a language and architecture; what runs on a CPU apart from what runs on a GPU."""
+    parts: list[Any] = []
+    for where, on_gpu in (("on a CPU", False), ("on a GPU", True)):
+        chosen = [c for c in cells if (c.language in GPU_LANGUAGES) is on_gpu]
+        parts += [words(where, "bold"), _map(chosen), ""] if chosen else []
+    return as_text([*parts, words("entries in use / those of them that are measured", "dim")], columns=columns)
+
+
+def _map(cells: Sequence[Cell]) -> Any:
     kinds = sorted({(c.language, c.architecture) for c in cells})
-    names = ["\n".join([*wrap(lang, 7), *([arch] if arch != "any" else [])]) for lang, arch in kinds]
+    names = ["\n".join([*wrap(lang, 7 if len(lang) > 8 else 8), *([arch] if arch != "any" else [])]) for lang, arch in kinds]
     table = grid("family", *names, right=names)
     for family in sorted({c.family for c in cells}):
         here = {(c.language, c.architecture): c for c in cells if c.family == family}
         row = [f"{here[k].solutions}/{here[k].measured}" if k in here else "." for k in kinds]
         table.add_row(words(family), *row)
-    return as_text([table, words("entries in use / those of them that are measured", "dim")], columns=columns)
+    return table
 
 
 def stale_text(found: Sequence[Stale], *, of: int, columns: int | None = None) -> str:

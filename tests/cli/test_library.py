@@ -57,6 +57,8 @@ def test_list_and_show_the_shipped_entries() -> None:
         "torch-linear-relu",
     ]
     assert data("list", "--state", "rejected")["solutions"] == []
+    with pytest.raises(UnknownName, match="promoted"):
+        said("list", "--state", "excellent")
     text = said("show", "cpp-box-blur", "--code")
     gain = format_ratio(measured_gain("cpp-box-blur"))
     for piece in ("Apache-2.0", "separable-window", "kw_run", gain.split()[0]):

