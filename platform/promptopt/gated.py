@@ -70,14 +70,14 @@ class GatedOptimizer:
             found.ended = f"out of budget: {reached}"
             because, undecided = f"out of budget before the gates had spoken ({reached})", True
             found.best, found.promoted, found.gain = seed, False, None
-        # The gates compare with the seed, whatever led from one to the other: that is what its scores are over.
-        judged = {"parent": seed, "accepted": not because, "rejected_because": because, "undecided": undecided}
-        judged["scores"] = tuple(scores)
         if place is None:
-            told = Proposal(len(found.proposals) + 1, "text", seed, chosen, "the optimizer's best")
-            found.proposals.append(replace(told, **judged))
-        else:
-            found.proposals[place] = replace(found.proposals[place], **judged)
+            place = len(found.proposals)
+            found.proposals.append(Proposal(place + 1, "text", seed, chosen, "the optimizer's best"))
+        # The gates compare with the seed, whatever led from one to the other: that is what its scores are over.
+        found.proposals[place] = replace(
+            found.proposals[place], parent=seed, accepted=not because, rejected_because=because, undecided=undecided,
+            scores=tuple(scores),
+        )  # fmt: skip
         return found
 
     def _refusal(
@@ -109,8 +109,10 @@ def _place_of(chosen: Draft, proposals: Sequence[Proposal]) -> int | None:
 
 
 def _undecided(proposal: Proposal) -> Proposal:
-    told = {"accepted": False, "undecided": True, "rejected_because": "a limit was reached before anything was chosen"}
-    return replace(proposal, **told) if proposal.accepted else proposal
+    if not proposal.accepted:
+        return proposal
+    because = "a limit was reached before anything was chosen"
+    return replace(proposal, accepted=False, undecided=True, rejected_because=because)
 
 
 def _passed_over(proposal: Proposal) -> Proposal:
