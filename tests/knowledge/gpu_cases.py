@@ -24,6 +24,16 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"batch": 1, "heads": 1, "tokens": 128},
         {"batch": 2, "heads": 1, "tokens": 192},
     ],
+    "cuda-fp8-gemm": [
+        {"rows": 3, "depth": 5, "features": 7},
+        {"rows": 64, "depth": 192, "features": 128},
+        {"rows": 128, "depth": 64, "features": 64},
+    ],
+    "cuda-grouped-gemm": [
+        {"tokens": 5, "depth": 3, "features": 7, "experts": 3},
+        {"tokens": 70, "depth": 64, "features": 64, "experts": 4},
+        {"tokens": 131, "depth": 96, "features": 128, "experts": 2},
+    ],
     "cuda-hgemm-mma": [
         {"rows": 33, "depth": 40, "features": 20},
         {"rows": 128, "depth": 64, "features": 64},
