@@ -12,7 +12,9 @@ import yaml
 from knowledge.gpu_toolchain import SOLUTIONS
 
 from kernelwright import wiring
+from kernelwright.agents.adaptation import bind
 from kernelwright.config import load_config
+from kernelwright.memory.solution_files import load_solution
 from kernelwright.tasks.loading import find_task
 from kernelwright.workspace import Workspace
 
@@ -53,3 +55,31 @@ def test_recall_puts_a_fitting_exemplar_among_the_first_three(tmp_path: Path) ->
     hits = sum(0 < rank <= FIRST for rank in ranks.values())
     print(f"{hits} of {len(ranks)} among the first {FIRST}; {sum(r == 1 for r in ranks.values())} first")
     assert hits >= RIGHT, ranks
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("id", "exemplar", "change", "fits"),
+    [
+        ("b06", "tk-attention-causal-bf16", ("", ""), True),
+        ("b06", "tk-attention-causal-bf16", (".triu(1)", ".triu(2)"), False),
+        ("b06", "tk-attention-causal-bf16", ("math.sqrt(q.shape[-1])", "4.0"), False),
+        ("b06", "tk-attention-bf16", ('.masked_fill(hidden, float("-inf"))', ""), True),
+        ("b06", "cute-attention-causal", ("bfloat16", "half"), True),
+        ("b06", "cuda-flash-attention", ("bfloat16", "half"), True),
+        ("b06", "triton-attention-causal", ("bfloat16", "half"), True),
+        ("b01", "cute-softmax", ("", ""), True),
+        ("b01", "cute-softmax", (".sum(dim=-1", ".sum(dim=0"), False),
+    ],
+)
+def test_what_is_written_out_is_bound_where_it_is_the_kernels_work(
+    id: str, exemplar: str, change: tuple[str, str], fits: bool, tmp_path: Path
+) -> None:
+    """Attention by products, a triangular mask and a softmax; softmax by its definition; not with another mask or axis."""
+    told = next(t for t in FROZEN if t["id"] == id)
+    assert change[0] in told["code"]
+    changed = {**told, "code": told["code"].replace(*change) if change[0] else told["code"]}
+    place = Workspace(tmp_path / "w")
+    facts = wiring.task_facts(place, find_task(str(task_file(changed, tmp_path))), load_config())
+    binding = bind(load_solution(SOLUTIONS / exemplar, origin="shipped"), facts)
+    assert binding.fits is fits, binding.why_not
