@@ -348,15 +348,16 @@ def _placed(files: dict[str, bytes], out: Path) -> dict[Path, bytes]:
 
 def _tell_code(out: Path, workload: str, files: dict[Path, bytes], *, object_: bool, json_: bool) -> None:
     if object_:
-        told = {"format": "kernelwright/object_code/1", "files": [str(f) for f in files], "workload": workload}
+        told: dict[str, Any] = {"format": "kernelwright/object_code/1", "files": [str(f) for f in files]}
         words = f"{out}: workload {workload}; {', '.join(f.name for f in files if f != out)} say how to call it"
     else:
         lines = files[out].count(b"\n")
-        told = {"format": "kernelwright/portable_code/1", "file": str(out), "workload": workload, "lines": lines}
+        told = {"format": "kernelwright/portable_code/1", "file": str(out), "lines": lines}
         words = (
             f"{out}: {format_count(lines, 'line')}, workload {workload}; how to call it stands at the end "
             "(g++ -O3 -shared -fPIC)"
         )
+    told["workload"] = workload
     if json_:
         print_json(told)
     else:
