@@ -27,7 +27,7 @@ PLAIN = (
 )
 """Methods that are verbs here under the same name, with the same arguments."""
 AXES = "xyzw"
-_DECLARATION = re.compile(r"^\s*(?:Func|Var|RVar)\b[^;]*;|[{}]\s*$", re.MULTILINE)
+_DECLARATION = re.compile(r"^\s*(?:auto|Func|Var|RVar)\b[^;]*;|[{}]\s*$", re.MULTILINE)
 _HEAD = re.compile(r"^([A-Za-z_][\w$]*)(?:\s*\.update\((\d+)\))?\s*(?=\.|$)")
 _CALL = re.compile(r"\s*\.(\w+)\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _WRAPPER = re.compile(r"^in\d+_im$")

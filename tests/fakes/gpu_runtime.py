@@ -39,6 +39,7 @@ class Marks:
         self._marks: dict[int, int] = {}
         self._last_ns = 0
         self._flushed = False
+        self._flush_ends: set[int] = set()
         self.flushes = self.resets = 0
 
     def about(self) -> dict[str, Any]:
@@ -58,6 +59,7 @@ class Marks:
         """The host's time; right after a flush, when that ended."""
         flushed = self._last_ns + FLUSH_NS if self._flushed and self._last_ns else 0
         self._last_ns = self._marks[number] = flushed or time.perf_counter_ns()
+        (self._flush_ends.add if flushed else self._flush_ends.discard)(number)
         self._flushed = False
 
     def between_us(self, first: int, second: int) -> float:
@@ -178,5 +180,6 @@ class BusyTorchRuntime(HostTorchRuntime):
     """Somebody else's kernels take the device away now and then, for two milliseconds."""
 
     def between_us(self, first: int, second: int) -> float:
-        """Every seventh stretch is longer."""
-        return super().between_us(first, second) + (2000.0 if first % 7 == 3 else 0.0)
+        """Every seventh flush is longer."""
+        taken = second in self._flush_ends and second % 7 == 3
+        return super().between_us(first, second) + (2000.0 if taken else 0.0)

@@ -32,6 +32,8 @@ VERSION = 1
 CAPABILITIES = (86, 80, 75, 70, 61)
 """Those that Halide names; a later chip runs the code of an earlier one, compiled anew by the driver."""
 AUTOSCHEDULER, AUTOSCHEDULED_FOR = "Anderson2021", "sm_80"
+MULTIPROCESSORS = 108
+"""Of an A100: what that autoscheduler calls parallelism."""
 CODES = {"float": "float", "bfloat": "bfloat", "int": "int", "uint": "uint", "bool": "uint"}
 DTYPE = re.compile(r"([a-z]+)(\d*)")
 MEMORY_BYTES = 8 << 30
@@ -165,7 +167,7 @@ def own_schedule(pipeline: Mapping[str, Any]) -> str:
     Raises:
         ValueError: it has none.
     """
-    return autoschedule_source(pipeline, AUTOSCHEDULER, target=target_of(AUTOSCHEDULED_FOR))
+    return autoschedule_source(pipeline, AUTOSCHEDULER, threads=MULTIPROCESSORS, target=target_of(AUTOSCHEDULED_FOR))
 
 
 def _made(data: Mapping[str, Any], target: str, folder: Path, *, timeout_s: float, device: bool) -> str:

@@ -176,7 +176,8 @@ class DeviceHost(KernelHost):
                 sealer.add_up(slot, sealer.blanks(slot, self._output_bytes))
             else:
                 sealer.add_up(slot, kernel.results(slot))
-        return b" " + sealer.sums().hex().encode()
+        told: bytes = sealer.sums()
+        return b" " + told.hex().encode()
 
     def _idle(self) -> bool:
         """Had this process the device to itself for a while, within a few tries?"""

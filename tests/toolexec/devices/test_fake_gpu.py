@@ -149,6 +149,7 @@ def test_what_runs_on_no_gpu_says_so(session: Any) -> None:
     assert evaluation.failure is not None and "runs on no GPU" in evaluation.failure.message
 
 
+@pytest.mark.slow
 def test_a_halide_schedule_for_a_gpu_is_judged_there(session: Any) -> None:
     """Its host code is Halide's and ours, so its calls are clocked by events as those that are launched as data."""
     candidate = GpuPipelineSpace().start(session.facts)

@@ -106,7 +106,7 @@ def test_host_code_is_judged_by_the_judges_own_clock(session: Any, candidate: Ca
     for outcome in judging.outcomes:
         assert outcome.measured is not None and outcome.measured.slots == 1
         times = outcome.measured.times(candidate.id)
-        assert len(outcome.measured.logs(candidate.id, "eager")) == len(times) >= 5
+        assert len(outcome.measured.logs(candidate.id, "eager")) == len(times) >= 3
         assert judging._overheads[outcome.workload] > 0
     assert not session._gpu.sealed, "the next candidate may be launched as data"
     assert judged(session, cuda()).passed
@@ -128,8 +128,8 @@ def test_host_code_is_compared_with_what_is_launched_as_data(session: Any) -> No
     ("candidate", "status", "words"),
     [
         (host(HOST.replace("+ b[c]", "+ 1.0f")), Status.WRONG_VALUES, ""),
-        (host(HOST.replace("return (int)cudaGetLastError()", "return 7")), Status.RUNTIME_ERROR, "7"),
-        (host(HOST.replace("y[i] =", "y[-1] = 0.0f; y[i] =")), Status.RUNTIME_ERROR, ""),
+        slow(host(HOST.replace("return (int)cudaGetLastError()", "return 7")), Status.RUNTIME_ERROR, "7"),
+        slow(host(HOST.replace("y[i] =", "y[-1] = 0.0f; y[i] =")), Status.RUNTIME_ERROR, ""),
         slow(module("        x.zero_()\n        return right"), Status.CHEATED, "changed its inputs"),
         slow(module("        return right + 1e-2"), Status.WRONG_VALUES, ""),
         slow(module("        return right[:1].expand(x.shape)"), Status.CHEATED, "expanded"),
