@@ -185,7 +185,7 @@ def test_a_source_is_read_from_the_top(solution: str, name: str, entry_file: str
     assert len(lines) <= 170 and max(map(len, lines[3:])) <= 127
     if solution.startswith(MODULES):
         assert lines[0].startswith("# run: ") and "# compile: " in text and "refused: " in text
-        assert "class ModelNew(" in text
+        assert "class ModelNew(" in text and ".dtype" in text and "is_contiguous()" in text
         assert solution.startswith("triton-") or "# launch: " in text, "grid, block and shared memory as data"
     else:
         assert lines[0].startswith("// nvcc ") and entry_file in "".join(lines[:4]) and "// run: " in text
@@ -195,7 +195,29 @@ def test_a_source_is_read_from_the_top(solution: str, name: str, entry_file: str
             assert run.count("NEEDS(") >= 3 and ".dtype ==" in run and "return launched();" in text
         else:
             assert " args(" in text and "<<<" not in text, "launched as data"
+            assert "\n// dtypes: in0 = " in text and "out0 = " in text, "other dtypes are refused at launch"
     assert any(arch == "" or words for arch, words in _SHOWS.findall(text)), "no `shows:` line"
+
+
+@pytest.mark.parametrize(
+    ("language_", "least"), [("cute", 14), ("cutedsl", 6), ("tk", 10), ("cuda", 12), ("triton", 8)]
+)
+def test_there_are_enough_of_each_language(language_: str, least: int) -> None:
+    there = [s for s in EXEMPLARS if s.startswith(f"{language_}-")]
+    print(f"{language_}: {len(there)} exemplars, {sum(s in CASES for s in there)} of them run under emulation")
+    assert len(there) >= least
+
+
+def test_at_least_thirty_are_run_under_emulation_with_checkers() -> None:
+    """That they run right is the slow test above, once for each."""
+    assert len(EMULATED) >= 30 and set(CASES) == set(EMULATED)
+
+
+def test_the_readmes_table_of_topics_names_exemplars_that_exist() -> None:
+    text = (SOLUTIONS / "README.md").read_text(encoding="utf-8").partition("## What shows what on a GPU")[2]
+    named = set(re.findall(r"`((?:cuda|cute|cutedsl|tk|triton)-[a-z0-9-]+)`", text))
+    assert named >= set(EXEMPLARS), set(EXEMPLARS) - named
+    assert all((SOLUTIONS / name).is_dir() for name in named)
 
 
 def test_the_word_on_refusals_is_the_same_everywhere() -> None:

@@ -1,6 +1,8 @@
 // nvcc -std=c++17 -O3 -arch=sm_80 --expt-relaxed-constexpr -I$CUTLASS/include -I$KW -shared -Xcompiler -fPIC 1_warp_per_query.cu -o k.so
+// run: kernelwright evaluate reference.py 1_warp_per_query.cu --device emulated --set heads=1 --set queries=64 --set keys=128
 // softmax(q k^T / 8) v, a warp a query, on the ordinary cores: a lane has two of the 64 dimensions, a dot product is five
 // shuffles, and the running largest and sum (online softmax) make one pass over keys and values enough. Any length.
+// shows: SHFL.BFLY MUFU.EX2
 // language: cute
 // axes: S = in0[2], D = in0[3], T = in1[2]
 // launch: attend grid(cdiv(S, 8), in0[0] * in0[1]) block(256)

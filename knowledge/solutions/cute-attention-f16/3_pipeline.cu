@@ -1,6 +1,8 @@
 // nvcc -std=c++17 -O3 -arch=sm_80 --expt-relaxed-constexpr -I$CUTLASS/include -I$KW -shared -Xcompiler -fPIC 3_pipeline.cu -o k.so
+// run: kernelwright evaluate reference.py 3_pipeline.cu --device emulated --set heads=1 --set queries=64 --set keys=128
 // Two tiles of keys and values: cp.async (LDGSTS) brings the next one past the registers while the tensor cores work on
 // this one. Everything else is 2_tensor_cores.cu.
+// shows: HMMA.16816.F32 LDSM.16.MT88 LDGSTS
 // language: cute
 // axes: S = in0[2], D = in0[3], T = in1[2]
 // launch: attend grid(cdiv(S, 64), in0[0] * in0[1]) block(128)
