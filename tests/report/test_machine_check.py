@@ -3,17 +3,21 @@
 from pathlib import Path
 
 import pytest
+from fakes.nvidia_smi import nvidia_smi
+from fakes.nvidia_tools import nvidia_tool
 
 from kernelwright.protocols import Availability
 from kernelwright.report.machine_check import (
     Finding,
     check_compiler,
+    check_gpu_tools,
     check_machine,
     check_package,
     check_workspace,
     exit_status,
     install_command,
 )
+from kernelwright.toolexec.counting import ncu
 from kernelwright.toolexec.sandbox.tiers import available
 
 
@@ -85,3 +89,20 @@ def test_a_workspace_that_cannot_be_written_is_needed(tmp_path: Path) -> None:
     file.write_text("")
     finding = check_workspace(file)
     assert not finding.ok and finding.needed and "--workspace" in finding.remedy
+
+
+def test_on_a_gpu_it_says_how_kernels_are_profiled_and_how_counters_are_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert check_gpu_tools() == []
+    nvidia_smi(tmp_path)
+    profiles, checks = check_gpu_tools()
+    assert profiles.name == "profiles on a GPU" and checks.name == "compute-sanitizer"
+    if ncu.program() is None:
+        assert not profiles.ok and "events and static facts" in profiles.detail and "nsight-compute" in profiles.detail
+    nvidia_tool(tmp_path, "ncu", "")
+    nvidia_tool(tmp_path, "compute-sanitizer", "")
+    profiles, checks = check_gpu_tools()
+    assert checks.ok and ("counters" in profiles.detail)
+    assert profiles.ok or "NVreg_RestrictProfilingToAdminUsers=0" in profiles.detail

@@ -93,7 +93,7 @@ def test_the_nearest_capability_that_halide_knows(chip: str, target: int) -> Non
 
 @pytest.mark.slow
 def test_halides_own_autoscheduler_for_gpus_is_asked_without_one() -> None:
-    """Anderson2021; where it has no schedule, as for the sums of a softmax, a run goes without."""
+    """Anderson2021. What it prints for a softmax, with wrappers, is in no form that is read: a run goes without."""
     facts = task_facts(Lambda(lambda x: torch.relu(x * 2.0 - 0.5)), [torch.zeros(2048, 2048)])
     start = GpuPipelineSpace().start(facts)
     assert start is not None
