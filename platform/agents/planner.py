@@ -13,8 +13,7 @@ from statistics import fmean
 
 from kernelwright.agents.adaptation import bind
 from kernelwright.protocols import Knowledge, Recalled, ScheduleSpace, TechniqueEvidence
-from kernelwright.records import Candidate, Decision, Directive, Entry, Rung, Solution
-from kernelwright.search.prefetching import PREFETCH
+from kernelwright.records import Candidate, Decision, Entry, Rung, Solution
 
 NEAREST = 2
 """Precedents whose turn comes before the rules': those fit by construction, which distant ones seldom do."""
@@ -101,30 +100,8 @@ class SearchPlanner:
         if best.entry is Entry.C:
             return [_with_flag(flag, why, best, knowledge) for flag, why in FLAGS if flag not in best.flags]
         if best.entry is Entry.PIPELINE:
-            return [*self._ahead(best, knowledge), *self._further_rewrites(best, knowledge)]
+            return self._further_rewrites(best, knowledge)
         return []
-
-    def _ahead(self, best: Candidate, knowledge: Knowledge) -> list[Decision]:
-        """The schedule of the best, with its inputs asked for ahead; [] where it does so or nothing large is read."""
-        recipe = next((d.directives for d in knowledge.tried if d.child == best.id), ())
-        start = self._start(knowledge)
-        if start is None or any(d.verb == PREFETCH for d in recipe):
-            return []
-        directives = (*recipe, Directive(func="@stages", verb=PREFETCH, args=("$AHEAD",)))
-        decision = Decision(
-            technique="software-prefetch",
-            summary="Keep the schedule of the best and ask for large inputs ahead of where they are read first",
-            where="whole kernel",
-            bottleneck="memory",
-            hypothesis="What comes in lies in a far cache or in memory: lines asked for early are there when needed",
-            predicted_speedup=1.1,
-            directives=directives,
-            source="search",
-            parent=best.id,
-            round=knowledge.round,
-        )
-        fits = self._space.apply(start.model_copy(update={"tunables": best.tunables}), directives)
-        return [decision] if fits is not None else []
 
     def _further_rewrites(self, best: Candidate, knowledge: Knowledge) -> list[Decision]:
         recipe = next((d.directives for d in knowledge.tried if d.child == best.id), ())

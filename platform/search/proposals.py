@@ -10,17 +10,12 @@ from collections.abc import Callable
 
 from kernelwright.records import Decision, Directive
 from kernelwright.records.pipeline import Pipeline, walk
-from kernelwright.search.prefetching import PREFETCH
 from kernelwright.search.structure import Structure
 from kernelwright.search.tiling import rows_dim
 
 
 def _directive(func: str, verb: str, *args: object) -> Directive:
     return Directive(func=func, verb=verb, args=args)
-
-
-AHEAD = _directive("@stages?", PREFETCH, "$AHEAD")
-"""Ask for large inputs ahead of where they are read first; 0 is among the distances that are tried."""
 
 
 def propose(pipeline: Pipeline) -> list[Decision]:
@@ -61,7 +56,7 @@ def rule_pointwise(structure: Structure) -> list[Decision]:
         _decision(
             "fuse-pointwise",
             "Compute the whole element-wise chain in one vectorised, unrolled pass over the output",
-            [_directive("@elementwise", "pointwise", "$LANES", "$UNROLL"), AHEAD],
+            [_directive("@elementwise", "pointwise", "$LANES", "$UNROLL")],
             bottleneck="memory",
             hypothesis="Every input is read once and every output written once",
             predicted=1.1,
@@ -78,7 +73,7 @@ def rule_rows(structure: Structure) -> list[Decision]:
         _decision(
             "row-at-a-time",
             "Compute each row's statistics right where the row is used, with vectorised partial sums",
-            [rows, AHEAD],
+            [rows],
             where=", ".join(structure.rowstats),
             bottleneck="memory",
             hypothesis="A row stays in cache between its passes, so memory is read once",
@@ -91,7 +86,7 @@ def rule_rows(structure: Structure) -> list[Decision]:
             _decision(
                 "store-row-intermediate",
                 f"As row-at-a-time, and keep {', '.join(shared)} of the row instead of computing it twice",
-                [_directive("@shared", "store"), rows, AHEAD],
+                [_directive("@shared", "store"), rows],
                 where=", ".join(shared),
                 bottleneck="compute",
                 hypothesis="A costly element is computed once and read back from the nearest cache",
@@ -145,7 +140,7 @@ def rule_window(structure: Structure) -> list[Decision]:
         _decision(
             "window-written-out",
             "Write the window out as one expression and compute a strip of vectors some rows high at a time",
-            [one_pass, _directive("@pure_output", "strip", "$LANES", "$STRIP", "$HIGH"), AHEAD],
+            [one_pass, _directive("@pure_output", "strip", "$LANES", "$STRIP", "$HIGH")],
             where=", ".join(structure.pools),
             bottleneck="overhead",
             hypothesis="Neighbouring results share their loads in registers",

@@ -14,7 +14,6 @@ from typing import Any
 from kernelwright.records import Directive
 from kernelwright.records.pipeline import Pipeline, walk
 from kernelwright.search.plan import Plan
-from kernelwright.search.prefetching import PREFETCH, prefetch_inputs
 from kernelwright.search.rewrites import REWRITES
 from kernelwright.search.strategies import MOVES, pointwise, reduce_alone, scan
 from kernelwright.search.structure import Structure
@@ -62,7 +61,6 @@ ROLES: dict[str, Callable[[Structure], list[str]]] = {
     "@padded": lambda s: [n for n in s.funcs if n.endswith("_padded")],
     "@weights": lambda s: [n for n in s.funcs if n.endswith("_weight") and not s.funcs[n].updates],
     "@pure": lambda s: _pure(s),
-    "@stages": lambda s: [n for n in s.funcs if n in s.stored],
     "@pointwise": lambda s: [n for n in _pure(s) if n not in s.pipeline.outputs],
 }
 """Role -> the Funcs that play it, producers first."""
@@ -130,7 +128,7 @@ def bind(pipeline: Pipeline, recipe: Sequence[Directive], values: Mapping[str, A
     plan.directives += [d for d in recipe if d.verb == "rewrite"]
     concrete = all(not d.func.startswith("@") and d.verb not in MOVES for d in recipe)
     for directive in recipe:
-        if directive.verb in ("rewrite", "store", PREFETCH):
+        if directive.verb in ("rewrite", "store"):
             continue
         names = _matches(plan.structure, directive)
         if directive.verb in MOVES:
@@ -144,10 +142,6 @@ def bind(pipeline: Pipeline, recipe: Sequence[Directive], values: Mapping[str, A
             plan.done.add(name)
     if not (concrete and recipe):
         finish(plan)
-    for directive in recipe:
-        if directive.verb == PREFETCH and not prefetch_inputs(plan, *directive.args):
-            if not directive.func.endswith("?"):
-                raise RecipeError(f"`{directive}`: no large input is read along a loop")
     return plan.directives
 
 

@@ -22,7 +22,7 @@ ARITY: dict[str, tuple[int, int]] = {
     "store_in": (1, 1), "split": (4, 6), "tile": (8, 8), "fuse": (3, 3), "reorder": (1, 99), "vectorize": (1, 2),
     "unroll": (1, 2), "parallel": (1, 1), "vectorize_reduction": (2, 4), "precompute": (0, 0), "rewrite": (1, 9),
     "compute_with": (2, 3), "align_storage": (2, 2), "reorder_storage": (1, 99), "bound_extent": (2, 2),
-    "atomic": (0, 0), "gpu_blocks": (1, 3), "gpu_threads": (1, 3), "gpu_tile": (4, 12), "prefetch": (2, 3),
+    "atomic": (0, 0), "gpu_blocks": (1, 3), "gpu_threads": (1, 3), "gpu_tile": (4, 12),
 }  # fmt: skip
 """Verb -> fewest and most arguments."""
 PARTIAL = "_partial"
@@ -162,14 +162,6 @@ class _Checking:
             stage.parallel.add(loop)
         elif len(directive.args) == 1:  # with a factor, the loop itself stays, and only its inner part is gone
             (stage.vectorized if directive.verb == "vectorize" else stage.unrolled).add(loop)
-
-    def ahead(self, directive: Directive, stage: StageLoops) -> None:
-        """prefetch."""
-        source = str(directive.args[0])
-        known = [b.name for b in self.pipeline.buffers if b.kind != "constant"]
-        if source not in known:
-            raise Illegal(f"{source!r} is no input; there are {', '.join(known) or 'none'}")
-        require_loop(stage, str(directive.args[1]))
 
     def gpu(self, directive: Directive, stage: StageLoops) -> None:
         """gpu_blocks, gpu_threads, gpu_tile."""
@@ -315,5 +307,4 @@ HANDLERS: dict[str, Callable[[_Checking, Directive, StageLoops], None]] = {
     "gpu_threads": _Checking.gpu,
     "gpu_tile": _Checking.gpu,
     "vectorize_reduction": _Checking.partial,
-    "prefetch": _Checking.ahead,
 }

@@ -1,4 +1,4 @@
-"""Planner: recipes that fit, the rules' turn among precedents, and inputs of the best asked for ahead."""
+"""Planner: recipes that fit, and the turn of the rules among precedents."""
 
 from fakes.records import a_baseline, a_candidate, a_decision, a_task, some_facts
 
@@ -13,8 +13,6 @@ START = a_candidate("a pipeline", language="halide", entry="pipeline")
 class OnePipeline:
     """A schedule space in which everything fits but the verb ``unfit``; it counts what it is asked."""
 
-    large = True
-
     def __init__(self):
         self.started, self.applied = 0, []
 
@@ -24,8 +22,7 @@ class OnePipeline:
 
     def apply(self, candidate, recipe):
         self.applied.append((candidate.tunables, tuple(recipe)))
-        asked = any(d.verb == "prefetch_inputs" for d in recipe)
-        return None if DOES_NOT in recipe or (asked and not self.large) else candidate
+        return None if DOES_NOT in recipe else candidate
 
     def proposals(self, candidate):
         return [a_decision("a-rule", directives=(FITS,), predicted_speedup=3.0)]
@@ -70,16 +67,3 @@ def test_the_rules_have_their_turn_after_the_nearest_precedents():
     found = SearchPlanner(space).plan(known(*(recipe(f"r{i}", FITS) for i in range(5))), limit=4)
     assert [d.source for d in found] == ["solution:r0#0", "solution:r1#0", "search", "solution:r2#0"]
     assert found[NEAREST].technique == "a-rule"
-
-
-def test_inputs_of_the_best_are_asked_for_ahead_once():
-    space, best = OnePipeline(), START.model_copy(update={"flags": ("tuned",)})
-    first = a_decision("a-rule", directives=(FITS,), child=best.id)
-    (move, *_) = SearchPlanner(space).plan(known(best=best, pool=[best], tried=[first]), limit=4)
-    assert move.technique == "software-prefetch" and move.parent == best.id
-    assert [d.verb for d in move.directives] == ["pointwise", "prefetch_inputs"]
-    again = known(best=best, pool=[best], tried=[first.model_copy(update={"directives": move.directives})])
-    assert all(d.technique != "software-prefetch" for d in SearchPlanner(space).plan(again, limit=9))
-    space.large = False
-    small = SearchPlanner(space).plan(known(best=best, pool=[best], tried=[first]), limit=9)
-    assert all(d.technique != "software-prefetch" for d in small)

@@ -303,17 +303,6 @@ def _compute_with(s: Scheduler, name: str, stage: int, other: str, var: str, oth
     s.handle(name, stage).compute_with(s.handle(other, other_stage), s.loop(other, other_stage, var).var)
 
 
-def _prefetch(s: Scheduler, name: str, stage: int, source: str, var: str, ahead: int = 1) -> None:
-    """Ask for what a loop reads of an input so many turns ahead. Beyond its last turn lies what is read next, or
-    nothing: asking never faults."""
-    if source not in s.emitted.params:
-        raise ScheduleError(f"{source!r} is no input; there are {', '.join(s.emitted.params) or 'none'}")
-    loop = s.loop(name, stage, var)
-    if int(ahead) > 0:
-        strategy = hl.PrefetchBoundStrategy.NonFaulting
-        s.handle(name, stage).prefetch(s.emitted.params[source], loop.var, loop.var, int(ahead), strategy)
-
-
 VERBS: dict[str, Callable[..., None]] = {
     "inline": lambda s, name, stage: s.emitted.funcs[name].compute_inline() and None,
     "compute_root": lambda s, name, stage: s.emitted.funcs[name].compute_root() and None,
@@ -333,7 +322,6 @@ VERBS: dict[str, Callable[..., None]] = {
     "gpu_tile": _gpu_tile,
     "vectorize_reduction": _vectorize_reduction,
     "compute_with": _compute_with,
-    "prefetch": _prefetch,
     "bound_extent": _bound,
     "atomic": lambda s, name, stage: s.handle(name, stage).atomic(True) and None,
     "align_storage": lambda s, name, stage, var, to: (
