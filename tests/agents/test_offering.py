@@ -1,5 +1,6 @@
-"""What a run offers to the library: its ladder, what came to nothing on the way, and whose licences hold."""
+"""What a run offers to the library, and when: its ladder, what came to nothing, whose licences hold."""
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,12 +10,14 @@ import pytest
 from fakes.records import a_candidate, a_decision, a_ratio, a_task, an_evaluation, some_facts
 from fakes.solutions import a_ladder_folder
 
+from kernelwright.agents.finish import finish_run
 from kernelwright.agents.offering import MOST_REJECTED, solution_of
 from kernelwright.config import load_config
 from kernelwright.memory.library import Library
+from kernelwright.memory.recall import LibraryRecall
 from kernelwright.memory.solution_files import load_solution
 from kernelwright.protocols import Recalled
-from kernelwright.records import Candidate, Depth, Solution
+from kernelwright.records import Candidate, Depth, ReviewState, Solution
 from kernelwright.workspace import Workspace
 
 ADOPTED, WINNER = a_candidate("adopted"), a_candidate("winner")
@@ -125,3 +128,43 @@ def test_what_came_from_no_solution_has_the_tasks_licence(tmp_path: Path) -> Non
     context = a_context(tmp_path / "ws", source="search")
     found = offered(context)
     assert found.licence == "MIT" and found.provenance.source == f"run {context.folder.run_id}"
+
+
+def ended(tmp_path: Path, *, speedup: float = 1.5, confirm: bool = True, stopped: bool = False) -> list[str]:
+    """What a run says of the library when it ends; its winner is confirmed at this speed-up."""
+    context, told = a_context(tmp_path / "ws", [a_precedent(tmp_path)]), []
+    library = Library(user=tmp_path / "shelf", shipped=None)
+    context.stop = threading.Event()
+    if stopped:
+        context.stop.set()
+    config = load_config(values={"judge.confirm": confirm})
+    judged = {"latency_us": {"default": 100.0}, "speedup": speedup}
+    context.config, context.summary = config, SimpleNamespace(candidates=2, reason="", nearest=())
+    context.counts, context.stored = (lambda evaluation: evaluation.passed), (lambda *_: None)
+    context.evaluate = lambda candidate, depth: an_evaluation(candidate, **judged, depth=depth)
+    context.best_evaluation = lambda id: an_evaluation(id, **judged)
+    context.update, context.write_report = (lambda **_: None), (lambda folder: None)
+    context.session.export, context.roles.models = (lambda candidate: "class ModelNew: ..."), None
+    context.offer = lambda solution: library.propose(solution).reason
+    context.emit = lambda kind, text, **_: told.append(text) if kind == "library" else None
+    finish_run(context, {"judged": [{"candidate": WINNER.id, "score": speedup}]})
+    return told
+
+
+def test_a_confirmed_winner_is_proposed_and_not_trusted(tmp_path: Path) -> None:
+    name = f"cpp-{a_task().name.replace('_', '-')}-{WINNER.id[:6]}"
+    assert ended(tmp_path) == [f"proposed as {name}"]
+    library = Library(user=tmp_path / "shelf", shipped=None)
+    entry = library.get(name)
+    assert entry.review.state is ReviewState.PROPOSED and [r.decision.technique for r in entry.rungs] == [
+        "separable-window", "prefetch",
+    ]  # fmt: skip
+    found = LibraryRecall(library).recall(a_task(), some_facts(a_task()), languages=["cpp"])
+    assert found == [], "nothing is recalled that nobody promoted"
+    again = ended(tmp_path)
+    assert "near-duplicate" in again[0] and name in again[0]
+
+
+@pytest.mark.parametrize("end", [{"speedup": 0.9}, {"confirm": False}, {"stopped": True}], ids=str)
+def test_what_was_not_confirmed_to_be_faster_is_not_offered(tmp_path: Path, end: dict[str, Any]) -> None:
+    assert ended(tmp_path, **end) == [] and not (tmp_path / "shelf").exists()
