@@ -220,7 +220,7 @@ def difference_text(found: Difference, *, columns: int | None = None) -> str:
 
 
 def coverage_text(cells: Sequence[Cell], *, columns: int | None = None) -> str:
-    """The map: a row a family, a column a language and architecture; what runs on a CPU apart from what runs on a GPU."""
+    """A map for CPUs and one for GPUs: a row a family, a column a language and architecture."""
     parts: list[Any] = []
     for where, on_gpu in (("on a CPU", False), ("on a GPU", True)):
         chosen = [c for c in cells if (c.language in GPU_LANGUAGES) is on_gpu]
@@ -230,7 +230,8 @@ def coverage_text(cells: Sequence[Cell], *, columns: int | None = None) -> str:
 
 def _map(cells: Sequence[Cell]) -> Any:
     kinds = sorted({(c.language, c.architecture) for c in cells})
-    names = ["\n".join([*wrap(lang, 7 if len(lang) > 8 else 8), *([arch] if arch != "any" else [])]) for lang, arch in kinds]
+    parts = [(wrap(lang, 7 if len(lang) > 8 else 8), arch) for lang, arch in kinds]
+    names = ["\n".join([*lang, *([arch] if arch != "any" else [])]) for lang, arch in parts]
     table = grid("family", *names, right=names)
     for family in sorted({c.family for c in cells}):
         here = {(c.language, c.architecture): c for c in cells if c.family == family}
