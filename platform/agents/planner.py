@@ -1,7 +1,7 @@
 """SearchPlanner: draws decisions from library solutions and their ladders, and from the rules of scheduling.
 
-It needs no model. A solution is tried at its fastest rung first; solutions take turns, so that none fills a round. Once a
-candidate has passed, moves on the best one join in.
+It needs no model. A solution is tried at its fastest rung first; solutions take turns, so that none fills a round. Once
+a candidate has passed, moves on the best one join in.
 """
 
 from __future__ import annotations
