@@ -1,8 +1,8 @@
 """Inputs that are of no use before "go", and sums that only finished outputs have: where a caller is a stranger's code.
 
 Owns the arithmetic of both on the judge's side: a keystream (Philox4x64-10, as numpy draws it) over an input's bytes,
-and a keyed sum of an output's bytes. The same in CUDA is workers/unseal.cu; how they are used is in devices/README.md. The
-key is drawn for one call and told with "go": a process that has the sealed bytes has nothing to compute on.
+and a keyed sum of an output's bytes. The same in CUDA is workers/unseal.cu; how they are used is in devices/README.md.
+The key is drawn for one call and told with "go": a process that has the sealed bytes has nothing to compute on.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``ncu`` and ``compute-sanitizer`` that run the program they are given and then print a text, put on the PATH by tests.
+"""``ncu`` and ``compute-sanitizer`` that run the program they are given, then print a text; tests put them on the PATH.
 
 They find nothing themselves. What they show is that the program was started as it must be: when it fails, so do they.
 """

@@ -187,8 +187,8 @@ class BaselineSet:
             progress("baseline", {"name": name, "state": "not measured", "why": str(reason)})
 
     def _tunes(self, name: str) -> bool:
-        """Will its compiler time kernels to choose between them? What else ran then would choose with it, and the choice
-        is kept. On a GPU all of the compiled ones do; on a processor, max-autotune where there are products."""
+        """Will its compiler time kernels to choose between them? What else ran then would choose with it, and the
+        choice is kept. On a GPU all of the compiled ones do; on a processor, max-autotune where there are products."""
         if name not in MAY_TUNE or self._kept_inductor.exists():
             return False
         return self._gpu is not None or (name == "compile-max" and bool(PRODUCTS.search(self.task.reference)))

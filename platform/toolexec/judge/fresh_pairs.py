@@ -29,8 +29,8 @@ Partner = Callable[[], AbstractContextManager[Contestant]]
 
 @contextmanager
 def in_pairs(baselines: BaselineSet, name: str, workload: str) -> Iterator[Callable[[], Built]]:
-    """Fresh processes of a baseline, started two at a time: each imports torch, on one core, for seconds. Both are up and
-    stand still before the first is handed out, so nothing starts while something is timed.
+    """Fresh processes of a baseline, started two at a time: each imports torch, on one core, for seconds. Both are up
+    and stand still before the first is handed out, so nothing starts while something is timed.
 
     Args:
         baselines: who starts them.

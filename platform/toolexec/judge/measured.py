@@ -16,9 +16,9 @@ CHARGES = ((0.0, 0.1), (0.05, 10.0), (0.5, 100.0))
 bootstrapped median is positive: a little only when it is certain, half a call however noisy it was."""
 SINGLE_SLACK_US = 20.0
 SINGLE_PART = 0.2
-"""A call on its own may cost so much more than a looped one, or this part of it, before it is suspicious. Of 58 honest
-candidates, 30 us to 8 ms a call, none cost more than 7 us more (once, nothing else running); most cost less, since their
-inputs and outputs were used a moment ago."""
+"""A call on its own may cost so much more than a looped one, or this part of it, before it is suspicious. Of 58
+honest candidates, 30 us to 8 ms a call, none cost more than 7 us more (once, nothing else running); most cost less,
+since their inputs and outputs were used a moment ago."""
 
 
 @dataclass

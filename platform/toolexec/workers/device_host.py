@@ -21,7 +21,7 @@ from kernelwright.toolexec.workers.serve import KernelHost
 
 LOADERS = ("device", "device-module")
 IDLE_FLUSHES = 48
-"""Flushes in a row that must all be quick: together longer than a context's slice of a shared GPU's time (about 2 ms)."""
+"""Flushes in a row that must all be quick: together longer than a context's slice of a shared GPU (about 2 ms)."""
 IDLE_TRIES = 8
 BUSY_FACTOR, BUSY_US = 1.5, 40.0
 """A flush that takes so much longer than the quickest one had not the device to itself."""

@@ -10,8 +10,8 @@ from kernelwright.records import Status
 from kernelwright.toolexec.guards import ALL
 from kernelwright.toolexec.judge import verdict
 from kernelwright.toolexec.judge.judgement import Outcome, finish
-from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.judge.measured import Measured
+from kernelwright.toolexec.judge.rejection import Rejection
 
 
 class Named:

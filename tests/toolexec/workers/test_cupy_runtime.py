@@ -1,4 +1,4 @@
-"""The numbers and structures that cupy_runtime.py and driver_api.py hand to CUDA, held against CUDA's own headers. No GPU is needed."""
+"""What cupy_runtime.py and driver_api.py hand to CUDA, held against CUDA's own headers. No GPU is needed."""
 
 from __future__ import annotations
 
