@@ -1,7 +1,8 @@
 """The schedule space of a run on a GPU: the task as a Halide pipeline whose loops are blocks and threads.
 
 Owns which GPU schedules a run proposes: Halide's own, and those that gpu_schedules.py draws, where they are legal at
-every workload, each once. It knows no cost: the judge's times decide. Recipes for a processor are refused with that reason.
+every workload, each once. It knows no cost: the judge's times decide. Recipes for a processor are refused with that
+reason.
 """
 
 from __future__ import annotations
