@@ -106,7 +106,7 @@ def test_storage_is_ordered_before_loops_are_cut():
     ("source", "part"),
     [
         ("other_f.compute_root();", "other_f"),
-        ("blury_f.gpu_blocks(x);", "gpu_blocks"),
+        ("blury_f.gpu_lanes(x);", "gpu_lanes"),
         ("blury_f.compute_root() + 1;", "cannot read '\\+ 1'"),
         ("hello;", "hello"),
     ],
