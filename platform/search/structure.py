@@ -39,6 +39,13 @@ def depends(expression: Any) -> set[str]:
     return {node[1] for node in walk(expression) if node[0] in ("var", "rvar")}
 
 
+def _views_as_steps(expression: Expr, variable: str) -> Expr:
+    """The expression with each quotient or remainder of a variable taken for the variable: it moves in steps of one."""
+    if expression[0] in ("div", "mod") and variable in depends(expression):
+        return ["var", variable]
+    return [_views_as_steps(e, variable) if isinstance(e, list) else e for e in expression]
+
+
 def coefficient(expression: Expr, variable: str) -> int | None:
     """Factor of a variable in an index expression; 0 when absent, None when it is not linear in it."""
     kind = expression[0]
@@ -193,6 +200,8 @@ class Structure:
                 continue  # loaded by place in row-major order: nothing slides along an axis of its own
             for index in access.index:
                 named = {(n[0], n[1]) for n in walk(index) if n[0] in ("var", "rvar") and n[1] in moving}
+                if self._is_product(name):
+                    named -= {("var", v) for kind, v in named if kind == "var" and self._in_blocks(index, v, update)}
                 if {"var", "rvar"} <= {kind for kind, _ in named} and any(
                     v in reduced and 1 < d.extent <= WINDOW_LIMIT
                     for _, v in named
@@ -201,6 +210,16 @@ class Structure:
                 ):
                     return True
         return False
+
+    def _in_blocks(self, index: Expr, variable: str, update: FuncUpdate) -> bool:
+        """Does a view's variable choose one of several blocks side by side, each as long as the reduction over it, as
+        the heads of an attention are cut out of one axis? What slides moves by less than it spans."""
+        if coefficient(index, variable) is not None:
+            return False
+        step = coefficient(_views_as_steps(index, variable), variable)
+        within = [d for d in update.domain if d.name in depends(index)]
+        spans = [(coefficient(index, d.name) or 0) * (d.extent - 1) + 1 for d in within]
+        return step is not None and step >= max(spans, default=0)
 
     # Memory
 

@@ -186,7 +186,6 @@ def test_a_linear_layer_can_be_tiled_without_packing():
     assert space.apply(start, tile) is None and "does not fit" in space.refusal
 
 
-@pytest.mark.xfail(reason="heads cut out of one dimension (32 h + k) look like a window: no products", strict=True)
 def test_attention_is_found_between_the_linear_layers_around_it():
     space, start = started(SelfAttention(), 2, 40, 64)
     structure = Structure(pipelines_of(start)["default"])

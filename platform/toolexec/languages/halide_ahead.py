@@ -94,12 +94,7 @@ def portable_source(
         "target": PORTABLE,
         "gpu": False,
     }
-    try:
-        told = _child(job, timeout_s=timeout_s, memory_gib=memory_gib)
-    except subprocess.TimeoutExpired:
-        raise ValueError(f"no C++ within {timeout_s:g} s") from None
-    if told["error"]:
-        raise ValueError(told["error"])
+    told = _compiled(job, "C++", timeout_s=timeout_s, memory_gib=memory_gib)
     runtime = (Path(__file__).parent / "halide_runtime.txt").read_text(encoding="utf-8")
     return "\n".join([told["code"], runtime, _entry(told["arguments"])])
 
@@ -135,13 +130,19 @@ def object_files(
         "gpu": False,
         "object": True,
     }
+    told = _compiled(job, "object", timeout_s=timeout_s, memory_gib=memory_gib)
+    return {name: base64.b64decode(text) for name, text in told["files"].items()}
+
+
+def _compiled(job: Mapping[str, Any], what: str, *, timeout_s: float, memory_gib: float) -> dict[str, Any]:
+    """What the child made of a job; raises ValueError, which names ``what``, where it did not."""
     try:
         told = _child(job, timeout_s=timeout_s, memory_gib=memory_gib)
     except subprocess.TimeoutExpired:
-        raise ValueError(f"no object within {timeout_s:g} s") from None
+        raise ValueError(f"no {what} within {timeout_s:g} s") from None
     if told["error"]:
         raise ValueError(told["error"])
-    return {name: base64.b64decode(text) for name, text in told["files"].items()}
+    return told
 
 
 def _child(job: Mapping[str, Any], *, timeout_s: float, memory_gib: float) -> dict[str, Any]:
