@@ -175,10 +175,11 @@ def wins(sample: Sample, verdict: Verdict) -> bool:
     return sample.looks < 1 or ratio is None or ratio.value > LOOKS_FASTER
 
 
-def wins_without(sessions: Sessions, sample: Sample, tries: int = 3) -> str:
+def wins_without(sessions: Sessions, sample: Sample) -> str:
     """"" when it beats the real judge with its guards off, at least once; else what came out.
 
-    A machine may be too busy for a threaded attack to show its gain at the first try. A replay may be so quick that it
+    A machine may be too busy for a threaded attack to show its gain at the first try: those that work on a second core
+    race the judge for it, and get more tries. A replay may be so quick that it
     is refused once more, as faster than memory: then that guard is off too at the next try.
     """
     with contextlib.ExitStack() as stack:
@@ -186,7 +187,7 @@ def wins_without(sessions: Sessions, sample: Sample, tries: int = 3) -> str:
             server = serve_kernels()
             stack.callback(server.server_close)
             stack.callback(server.shutdown)
-        return _wins_once(sessions, sample, tries)
+        return _wins_once(sessions, sample, 3 if sample.cores < 2 else 6)
 
 
 def _wins_once(sessions: Sessions, sample: Sample, tries: int) -> str:
