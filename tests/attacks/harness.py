@@ -32,6 +32,8 @@ TIMEOUT_S = 12.0
 """Judge's limit at depth full: long enough for a small kernel on a busy machine, short for what never ends."""
 LOOKS_FASTER = 1.05
 """Measured speed-up at which an attack counts as successful."""
+NEXT_GUARDS = {"byte-floor": "byte_floor", "one call at a time": "single_call_agrees"}
+"""Check that stops what has got past the guard that it aims at -> the guard behind that check."""
 KNOWN_GOOD = HERE / "honest" / "softmax_vector.cpp"
 
 
@@ -179,8 +181,8 @@ def wins_without(sessions: Sessions, sample: Sample) -> str:
     """"" when it beats the real judge with its guards off, at least once; else what came out.
 
     A machine may be too busy for a threaded attack to show its gain at the first try: those that work on a second core
-    race the judge for it, and get more tries. A replay may be so quick that it
-    is refused once more, as faster than memory: then that guard is off too at the next try.
+    race the judge for it, and get more tries. What does next to nothing in its call may be refused once more, as faster
+    than memory, or as dearer on its own than in a loop: then that guard is off too at the next try.
     """
     with contextlib.ExitStack() as stack:
         if "server" in sample.flaws:
@@ -192,7 +194,7 @@ def wins_without(sessions: Sessions, sample: Sample) -> str:
 
 def _wins_once(sessions: Sessions, sample: Sample, tries: int) -> str:
     said, off = "", sample.off
-    for _ in range(tries):
+    for _ in range(tries + len(NEXT_GUARDS)):
         once = sessions.best_of_variants if sample.variants > 1 else sessions.judge
         verdict = once(sample, off=off)
         evaluation = verdict.evaluation
@@ -201,8 +203,8 @@ def _wins_once(sessions: Sessions, sample: Sample, tries: int) -> str:
         if wins(sample, verdict) or (sample.probe and probes()):
             return ""
         said = f"{sample.name} without {', '.join(off)}: {verdict}"
-        if evaluation and evaluation.failure and evaluation.failure.check == "byte-floor":
-            off = (*off, "byte_floor")
+        if evaluation and evaluation.failure and (guard := NEXT_GUARDS.get(evaluation.failure.check)):
+            off = tuple(dict.fromkeys((*off, guard)))
     return said
 
 

@@ -269,7 +269,10 @@ def measure(
     try:
         with bench.lock.held(bench.progress), attentive(bench.settings.threads):
             for pid, one in everyone.items():
-                (pin_surely if one.trusted else pin)(pid, cores)
+                if one.trusted:
+                    pin_surely(pid, cores)
+                elif bench.book.guards.affinity:
+                    pin(pid, cores)
             return rounds.run(thorough.plan, pending)
     except WorkerFailure as failure:
         raise rejected(failure, contestant, bench.workload, family="timed") from failure

@@ -306,7 +306,7 @@ class Rounds:
                 for inputs in self._staged[:2]:
                     present(contestant, [inputs], self.guards, int(self.rng.choice(POISONS)))
                     elapsed = contestant.go() - contestant.round_trip_ns
-                    if contestant is self.candidate and not self.guards.charge_collect:
+                    if not self.guards.charge_collect:
                         contestant.linger()
                     outputs[contestant.name].append([np.array(a) for a in contestant.collect([0], copy=False)[0]])
                 measured.singles[contestant.name].append(max(elapsed / 1000, 1e-3))
