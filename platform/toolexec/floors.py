@@ -18,7 +18,7 @@ from kernelwright.toolexec.cache import write_atomically
 from kernelwright.toolexec.devices.cpu import measuring_cores
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.standstill import pin_surely
-from kernelwright.toolexec.judge.worker import WorkerFailure
+from kernelwright.toolexec.judge.worker_failure import WorkerFailure
 from kernelwright.toolexec.languages.compiling import cxx_compiler, openmp_flags, run_compiler
 
 log = logging.getLogger(__name__)

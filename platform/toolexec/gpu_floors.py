@@ -14,7 +14,7 @@ from kernelwright.records import Environment
 from kernelwright.toolexec.floors import TIMEOUT_S, Floors
 from kernelwright.toolexec.judge.gpu_side import ROLE, GpuSide
 from kernelwright.toolexec.judge.pool import WorkerPool
-from kernelwright.toolexec.judge.worker import WorkerFailure
+from kernelwright.toolexec.judge.worker_failure import WorkerFailure
 
 log = logging.getLogger(__name__)
 

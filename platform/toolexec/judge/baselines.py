@@ -33,7 +33,8 @@ from kernelwright.toolexec.judge.contestant import BaselineFailed, Contestant
 from kernelwright.toolexec.judge.gpu_side import ROLE, TORCH_ROLE, GpuSide
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.reference import Reference
-from kernelwright.toolexec.judge.worker import Worker, WorkerFailure
+from kernelwright.toolexec.judge.worker import Worker
+from kernelwright.toolexec.judge.worker_failure import WorkerFailure
 from kernelwright.toolexec.languages import language
 from kernelwright.toolexec.languages.compiling import cxx_compiler, machine_flags
 from kernelwright.toolexec.precision import Array

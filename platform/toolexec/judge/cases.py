@@ -259,8 +259,10 @@ def check_outputs(
         result = compare(got, right, tolerance, propagate=book.propagate, guards=book.guards)
         problem = result.problem or whole_problem(got, right, family)
         if problem is not None and problem.check == "exact" and inputs:
-            floats = [widen(a, f.dtype) for a, f in zip(inputs, book.facts, strict=True) if f.dtype in EPSILONS]
-            if any(selects_equal(got, right.exact, source) for source in floats):
+            floats = [(a, f) for a, f in zip(inputs, book.facts, strict=True) if f.dtype in EPSILONS]
+            # A mask or a constant beside what is searched has equal elements everywhere: selecting them shows nothing.
+            searched = [p for p in floats if p[1].domain.structure != "opaque"] or floats
+            if any(selects_equal(got, right.exact, widen(a, f.dtype)) for a, f in searched):
                 continue
         if problem is None:
             tally.add(result)
@@ -297,6 +299,8 @@ def whole_problem(got: Array, right: Expected, family: str) -> Problem | None:
     """
     if family != ZERO_ONE or right.dtype not in EPSILONS or not bool((right.exact == np.rint(right.exact)).all()):
         return None
+    if right.own_largest >= 0.5:
+        return None  # the reference misses it too: bfloat16 has no 257
     where = wrong_whole(got, right)
     if where is None:
         return None

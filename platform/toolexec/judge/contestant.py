@@ -19,7 +19,8 @@ from kernelwright.toolexec.devices.cpu import allowed_cores, measuring_cores
 from kernelwright.toolexec.guards import ALL, Guards
 from kernelwright.toolexec.judge import standstill
 from kernelwright.toolexec.judge.foreign_memory import read
-from kernelwright.toolexec.judge.worker import Worker, WorkerFailure
+from kernelwright.toolexec.judge.worker import Worker
+from kernelwright.toolexec.judge.worker_failure import WorkerFailure
 from kernelwright.toolexec.precision import Array
 from kernelwright.toolexec.workers.arena import GAP, lay_out, nbytes
 from kernelwright.toolexec.workers.kernel import FENCE as KERNEL_FENCE
@@ -203,6 +204,10 @@ class Contestant:
     def strays(self) -> set[int]:
         """Cores that it let itself run on beside its own."""
         return standstill.outside(self.worker.pid, self.cores)
+
+    def ran_on(self) -> int:
+        """How often it worked while it was to stand still."""
+        return self.worker.standing.ran_on
 
     def extra_threads(self) -> int:
         """Threads of its process, beyond those before it was loaded."""

@@ -37,7 +37,9 @@ DEPTHS: dict[Depth, Thoroughness] = {
         random_weights=(),
         repeats=1,
         fresh_cases=False,
-        plan=RoundPlan(StopRule(min_rounds=5, max_rounds=15, width=0.05, budget_s=0.35, check_every=2), 1000.0, 1),
+        plan=RoundPlan(
+            StopRule(min_rounds=5, max_rounds=15, width=0.05, budget_s=0.35, check_every=2), 1000.0, 1, singles=3
+        ),
         timeout_factor=0.25,
     ),
     Depth.FULL: Thoroughness(
@@ -56,6 +58,6 @@ DEPTHS: dict[Depth, Thoroughness] = {
         plan=RoundPlan(StopRule(min_rounds=20, max_rounds=60, budget_s=4.0), 2000.0, 4, singles=15),
         timeout_factor=3.0,
         processes=5,
-        again=RoundPlan(StopRule(min_rounds=20, max_rounds=60, budget_s=1.5), 1000.0, 1),
+        again=RoundPlan(StopRule(min_rounds=20, max_rounds=60, budget_s=1.5), 1000.0, 1, singles=9),
     ),
 }

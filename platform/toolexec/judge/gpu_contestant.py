@@ -19,7 +19,8 @@ from kernelwright.records import Failure, Status
 from kernelwright.toolexec.guards import Guards
 from kernelwright.toolexec.judge.contestant import FENCE, Contestant
 from kernelwright.toolexec.judge.rejection import Rejection
-from kernelwright.toolexec.judge.worker import Worker, WorkerFailure
+from kernelwright.toolexec.judge.worker import Worker
+from kernelwright.toolexec.judge.worker_failure import WorkerFailure
 from kernelwright.toolexec.precision import Array
 from kernelwright.toolexec.sealing import input_stream, new_key, sealed, sums_of
 from kernelwright.toolexec.workers.kernel import LoadSpec

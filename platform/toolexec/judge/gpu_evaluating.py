@@ -209,7 +209,7 @@ def built_or_refused(made: BuildResult) -> Path:
 
 def single_calls(thorough: Thoroughness) -> Thoroughness:
     """The same with one call a sample: calls of one go could share work, and each is opened and summed for itself."""
-    again = None if thorough.again is None else replace(thorough.again, sample_us=0.0)
+    again = None if thorough.again is None else replace(thorough.again, sample_us=0.0, singles=0)
     return replace(thorough, plan=replace(thorough.plan, sample_us=0.0, singles=0), again=again)
 
 

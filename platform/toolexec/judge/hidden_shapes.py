@@ -22,7 +22,7 @@ from kernelwright.tasks.source import module_constants, parse_module
 from kernelwright.toolexec.judge.cases import CaseBook
 from kernelwright.toolexec.judge.reference import Reference
 from kernelwright.toolexec.judge.rejection import Rejection
-from kernelwright.toolexec.judge.worker import WorkerFailure
+from kernelwright.toolexec.judge.worker_failure import WorkerFailure
 from kernelwright.toolexec.workers.arena import nbytes
 
 log = logging.getLogger(__name__)

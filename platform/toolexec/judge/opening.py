@@ -21,7 +21,7 @@ from kernelwright.toolexec.judge.device_lock import DeviceLock
 from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.judge.rounds import RoundPlan, Rounds, run_case
 from kernelwright.toolexec.judge.standstill import pin_surely
-from kernelwright.toolexec.judge.worker import WorkerFailure
+from kernelwright.toolexec.judge.worker_failure import WorkerFailure
 from kernelwright.toolexec.statistics import StopRule, interval
 
 PLAN = RoundPlan(StopRule(min_rounds=8, max_rounds=20, budget_s=2.0, width=0.03, check_every=4), 1000.0, 0)

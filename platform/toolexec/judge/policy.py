@@ -20,7 +20,7 @@ from kernelwright.toolexec.judge.cases import Tally, check_outputs
 from kernelwright.toolexec.judge.contestant import Contestant
 from kernelwright.toolexec.judge.elf import Symbols, read_symbols
 from kernelwright.toolexec.judge.rejection import Rejection
-from kernelwright.toolexec.judge.worker import WorkerFailure
+from kernelwright.toolexec.judge.worker_failure import WorkerFailure
 from kernelwright.toolexec.languages.gpu_language import has_host_code
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ LIBRARY_SYMBOL = re.compile(
 )
 OPENS_LIBRARIES = (
     "dlopen", "dlmopen", "dlsym", "dlvsym", "__libc_dlopen_mode", "__libc_dlsym", "dl_iterate_phdr", "_r_debug",
+    "dladdr", "dladdr1", "dlinfo", "_dl_find_object", "_rtld_global", "_rtld_global_ro",
 )  # fmt: skip
 INTERPRETER = re.compile(r"_?Py[A-Z_]")
 """Python's own functions, which are in every worker: through them any library can be had."""
@@ -127,13 +128,14 @@ def weigh(bench: Bench, seen: Mapping[str, Any]) -> list[str]:
         raise refused(bench.workload, f"the work is left to a library: {named(seen['libraries'])}")
     if seen["compiled_graphs"]:
         raise refused(bench.workload, "torch.compile writes its kernel")
-    if operators and not seen["own"]:
-        raise refused(bench.workload, f"no kernel of its own was called, the work is done by {named(most)}")
+    if not seen["own"]:
+        by = named(most) or "what cannot be seen"
+        raise refused(bench.workload, f"no kernel of its own was called, the work is done by {by}")
     if share >= LIBRARY_SHARE:
         message = f"operators of libraries do {100 * min(share, 1.0):.0f} % of the arithmetic: {named(most)}"
         raise refused(bench.workload, message)
     if not operators:
-        return [f"own kernel: {named(seen['own']) or 'no operator of a library was called'}"]
+        return [f"own kernel: {named(seen['own'])}"]
     return [f"own kernel: {named(seen['own'])}; {100 * share:.1f} % of the arithmetic by operators: {named(most)}"]
 
 

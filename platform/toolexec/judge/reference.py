@@ -20,7 +20,7 @@ from kernelwright.tasks.source import with_overrides
 from kernelwright.toolexec.cache import write_atomically
 from kernelwright.toolexec.judge.described import Described
 from kernelwright.toolexec.judge.pool import WorkerPool
-from kernelwright.toolexec.judge.worker import WorkerFailure
+from kernelwright.toolexec.judge.worker_failure import WorkerFailure
 from kernelwright.toolexec.numerics import Expected
 from kernelwright.toolexec.precision import Array
 from kernelwright.toolexec.workers.arena import lay_out

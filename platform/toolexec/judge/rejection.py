@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from kernelwright.records import Failure, Status
-from kernelwright.toolexec.judge.worker import WorkerFailure
+from kernelwright.toolexec.judge.worker_failure import WorkerFailure
 
 STATUS_OF = {
     "runtime": Status.RUNTIME_ERROR,

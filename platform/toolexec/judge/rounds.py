@@ -125,7 +125,7 @@ class Rounds:
             slots=slots,
         )
         fastest = min(self._estimate.values())
-        start, rounds = clock(), 0
+        start, rounds, self._ran_on = clock(), 0, self.candidate.ran_on()
         chance = min(1.0, plan.spot_checks / max(plan.stop.min_rounds, 1))
         deciding = [b.name for b in self.baselines[:1]]
         while True:
@@ -141,6 +141,7 @@ class Rounds:
         self._check_processor()
         measured.extra_threads = self.candidate.extra_threads()
         self._singles(plan, measured)
+        self._check_standstill()
         for inputs, outputs in self._spots:
             self._check_exactly(inputs, outputs)
         for contestant in self._everyone:
@@ -241,6 +242,13 @@ class Rounds:
         if not self.candidate.trusted and self.guards.freeze_idle and self.candidate.runs_on():
             self._reject("processes", "a process that it started left its process group and runs on in others' turns")
 
+    def _check_standstill(self) -> None:
+        """It worked neither in others' turns nor while its inputs were written; one odd moment accuses nobody."""
+        times = self.candidate.ran_on() - self._ran_on
+        if self.candidate.trusted or not self.guards.freeze_idle or times <= max(1, CPU_ODD_PART * len(self._used)):
+            return
+        self._reject("standing still", f"it worked {times} times while it was to stand still: something continues it")
+
     def _check_processor(self) -> None:
         """No more processor time than its threads have wall time. The worst tenth of the rounds, at least one, is left
         out: one odd moment of the machine accuses nobody, and help in so few rounds moves no median."""
@@ -284,21 +292,23 @@ class Rounds:
         return all(c.holds(a, b) for c, a, b in zip(self.closeness, mine, theirs, strict=True))
 
     def _singles(self, plan: RoundPlan, measured: Measured) -> None:
+        if measured.slots == 1:
+            return  # every call was on its own
         pair = [self.candidate, *([self.checker] if self.checker else [])]
         affordable = int(SINGLE_BUDGET_US / (2 * sum(self._estimate[c.name] for c in pair)))
         for _ in range(SINGLE_TRIES if plan.singles else 0):
             self._single_calls(max(SINGLE_LEAST, min(plan.singles, affordable)), pair, measured)
             if self.checker is None:
                 return
-            extra, allowed = measured.carried_us(self.candidate.name, self.checker.name)
-            if extra <= allowed:
+            extra, uncharged, _ = measured.carried_us(self.candidate.name, self.checker.name)
+            if extra <= uncharged:
                 return
 
     def _single_calls(self, count: int, pair: Sequence[Contestant], measured: Measured) -> None:
         """Each call whose time is taken follows another one of the same contestant: others' turns push its code and its
         weights out of the caches, where a looped call finds them, and that is no work carried from call to call."""
         for contestant in pair:
-            measured.singles[contestant.name] = []
+            measured.singles[contestant.name], measured.single_collect_us[contestant.name] = [], []
         for _ in range(count):
             self._stage(2)
             outputs: dict[str, list[list[Array]]] = {c.name: [] for c in pair}
@@ -310,6 +320,7 @@ class Rounds:
                         contestant.linger()
                     outputs[contestant.name].append([np.array(a) for a in contestant.collect([0], copy=False)[0]])
                 measured.singles[contestant.name].append(max(elapsed / 1000, 1e-3))
+                measured.single_collect_us[contestant.name].append(contestant.collect_ns / 1000)
             self._check_round(outputs, spot=False)  # or it could leave out the work of the calls that tell it on
 
 

@@ -19,6 +19,8 @@ STOP_WITHIN_S = 2.0
 YIELD_S = 2e-4
 """So long it is looked again at once: a sleep would take longer than stopping does."""
 POLL_S = 5e-5
+RAN_ON_NS = 50_000
+"""Processor time, while it was to stand still, that is no oddity of the clock."""
 STILL = (b"T", b"t", b"Z", b"X")
 """States of a thread that does nothing: stopped, traced, dead."""
 
@@ -44,6 +46,28 @@ def stop(pid: int) -> bool:
         else:
             time.sleep(POLL_S)
     return True
+
+
+class Standing:
+    """Whether a worker does nothing between being stopped and being asked again: a timer or a child of its own that
+    sends SIGCONT could continue it meanwhile."""
+
+    def __init__(self) -> None:
+        self.ran_on = 0
+        """How often it worked while it was to stand still."""
+        self.failed = 0
+        """How often it could not be brought to stand still."""
+        self.still_ns = 0
+        """Its processor time when it was last stopped."""
+
+    def stop(self, pid: int) -> None:
+        """Stop it, and note its processor time."""
+        self.failed += not stop(pid)
+        self.still_ns = cpu_ns(pid)
+
+    def look_back(self, used_ns: int) -> None:
+        """Compare its processor time with what it was; to be called just before it is continued."""
+        self.ran_on += used_ns - self.still_ns > RAN_ON_NS
 
 
 def signal_stop(pid: int) -> bool:

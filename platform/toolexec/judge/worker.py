@@ -11,7 +11,6 @@ import logging
 import os
 import secrets
 import shutil
-import signal
 import socket
 import subprocess
 import tempfile
@@ -25,6 +24,7 @@ from kernelwright.toolexec.judge import kept_cache, standstill
 from kernelwright.toolexec.judge.offspring import Offspring
 from kernelwright.toolexec.judge.sandbox import Confinement, command, environment
 from kernelwright.toolexec.judge.spawner import SPAWNER
+from kernelwright.toolexec.judge.worker_failure import WorkerFailure, ended
 from kernelwright.toolexec.languages.compiling import toolchain_places
 from kernelwright.toolexec.owned_folder import remove
 from kernelwright.toolexec.sandbox.confinement import PRIVATE, Launch, confine
@@ -41,24 +41,10 @@ LATE_NS = 200_000
 """The judge heard of "done" late when it took longer than this."""
 UNCOUNTED_NS = 20_000
 """Processor time around a call that is the serving loop's."""
+NEVER_STILL = 2
+"""So often a stranger may not come to stand still: each time costs the judge seconds."""
 BUSY_PART = 0.02
 """A process that uses this part of a core works."""
-
-
-class WorkerFailure(Exception):
-    """A worker did not do what it was asked.
-
-    Args:
-        kind: ``runtime``, ``shape``, ``dtype``, ``cheated``, ``memory``, ``timeout`` or ``died``.
-        message: one line.
-        log: the end of what it printed or of its traceback.
-    """
-
-    def __init__(self, kind: str, message: str, log: str = "") -> None:
-        super().__init__(message)
-        self.kind = kind
-        self.message = message
-        self.log = log
 
 
 class Worker:
@@ -93,6 +79,8 @@ class Worker:
         """What it started is nobody's trick."""
         self.told = b""
         """What came with the last "done"."""
+        self.standing = standstill.Standing()
+        """Whether it stands still when it should."""
         self.cpu_ns = self.answer_ns = 0
         """Processor time of the last go; wall time of the last answer, without making it stand still again."""
         self._stopped = False
@@ -199,6 +187,7 @@ class Worker:
         self.wait_ready()
         self._refuse_unasked()
         start = time.perf_counter_ns()
+        self._look_back(standstill.cpu_ns(self.pid))
         self.resume()
         number = next(self._numbers)
         reply = self._exchange(lambda: self._wire.send({"op": op, "n": number, **fields}), timeout_s)
@@ -232,6 +221,7 @@ class Worker:
         deadline = time.monotonic() + timeout_s
         drawn = (word or secrets.token_hex(8)).encode()  # after the last answer: nobody can have answered already
         used = standstill.cpu_ns(self.pid)
+        self._look_back(used)
         try:
             if self._stopped:
                 self._wire.send_line(GO + drawn + b"\n")
@@ -246,7 +236,7 @@ class Worker:
             raise self._failure(error, timeout_s) from error
         if self.still:
             self.stop()
-        self.cpu_ns = standstill.cpu_ns(self.pid) - used
+        self.cpu_ns = (self.standing.still_ns if self._stopped else standstill.cpu_ns(self.pid)) - used
         self.waited_s += elapsed * 1e-9
         done, self.told = DONE + drawn, line[len(DONE + drawn) : -1].strip()
         plain = line == done + b"\n" or (bool(word) and line.startswith(done + b" "))
@@ -264,7 +254,8 @@ class Worker:
             return elapsed
         if elapsed - sent > LATE_NS and not self.trusted and set(self.processes()) - self._holders - {self.pid}:
             return elapsed
-        return max(sent, min(elapsed, self.cpu_ns - UNCOUNTED_NS))
+        used = self.cpu_ns - UNCOUNTED_NS  # of a stranger also what it did until it stood still, after we heard of it
+        return max(sent, min(elapsed, used) if self.trusted else used)
 
     def _no_done(self, line: bytes, timeout_s: float) -> WorkerFailure:
         """What a line in place of "done" means: an error that the kernel raised, or a forgery."""
@@ -296,11 +287,15 @@ class Worker:
         """Make it stand still, with its process group."""
         if not self._stopped and self._seen is not None and self._seen.is_alive():  # else its number is anybody's
             self._stopped = True
-            standstill.stop(self.pid)
+            self.standing.stop(self.pid)
+            if not self.trusted and self.standing.failed >= NEVER_STILL and self._process.poll() is None:
+                raise self._given_up("runtime", "a thread of it does not stand still: it cannot be measured")
             if not self.trusted and self._offspring is not None and not self._offspring.stop():
-                log = self.log_tail()
-                self.close()
-                raise WorkerFailure("cheated", "processes that it started renew themselves faster than they stop", log)
+                raise self._given_up("cheated", "processes that it started renew themselves faster than they stop")
+
+    def _look_back(self, used_ns: int) -> None:
+        if self._stopped:
+            self.standing.look_back(used_ns)
 
     def resume(self) -> None:
         """Let it run again."""
@@ -370,27 +365,19 @@ class Worker:
 
     def _failure(self, error: WireError, timeout_s: float) -> WorkerFailure:
         if isinstance(error, LateReply):
-            log = self.log_tail()
-            self.close()
-            return WorkerFailure("timeout", f"no answer within {timeout_s:.1f} s", log)
+            return self._given_up("timeout", f"no answer within {timeout_s:.1f} s")
         if isinstance(error, Closed):
             return self._death()
+        return self._given_up("cheated", f"the worker's channel carried something that is no answer: {error}")
+
+    def _given_up(self, kind: str, message: str) -> WorkerFailure:
         log = self.log_tail()
         self.close()
-        return WorkerFailure("cheated", f"the worker's channel carried something that is no answer: {error}", log)
+        return WorkerFailure(kind, message, log)
 
     def _death(self) -> WorkerFailure:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(END_TIMEOUT_S)
         code, log = self._launch.exit_code(self._process.poll()), self.log_tail()
         self.close()
-        words = ("bad_alloc", "MemoryError", "can't allocate memory", "Cannot allocate memory", "out of memory")
-        if any(word in log for word in words):
-            return WorkerFailure("memory", "the process ran out of the memory it may use", log)
-        if code is None:
-            return WorkerFailure("died", "the process closed its channel to the judge", log)
-        if code < 0:
-            name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
-            kind = "memory" if -code == signal.SIGKILL else "timeout" if -code == signal.SIGXCPU else "died"
-            return WorkerFailure(kind, f"the process was ended by {name}", log)
-        return WorkerFailure("died", f"the process ended by itself with status {code}", log)
+        return ended(code, log)

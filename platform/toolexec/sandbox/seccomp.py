@@ -39,6 +39,8 @@ keyctl 250 219 | add_key 248 217 | request_key 249 218 | seccomp 317 277
 # priority and affinity: the judge sets them, alike for every contestant
 sched_setaffinity 203 122 | sched_setscheduler 144 119 | sched_setparam 142 118 | sched_setattr 314 274
 setpriority 141 140 | ioprio_set 251 30
+# timers that send signals: SIGCONT wakes what was told to stand still, and which signal is meant lies in memory
+timer_create 222 107
 # memory and messages shared by name
 shmget 29 194 | shmat 30 196 | shmctl 31 195 | msgget 68 186 | msgsnd 69 189 | msgrcv 70 188 | msgctl 71 187
 semget 64 190 | semop 65 193 | semctl 66 191 | semtimedop 220 192 | mq_open 240 180 | mq_unlink 241 181
@@ -88,6 +90,7 @@ NUMBER_AT, ARCH_AT, ARGUMENTS_AT = 0, 4, 16
 
 NAMESPACE_FLAGS = 0x7E020080
 """CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET} and CLONE_NEWTIME."""
+SIGCONT = 18
 PR_SET_PDEATHSIG, PR_SET_SECCOMP = 1, 22
 OWNER_FCNTLS = (8, 10, 15)
 """F_SETOWN, F_SETSIG, F_SETOWN_EX: they send signals in someone else's name."""
@@ -147,7 +150,11 @@ def argument_checks(self_only: int) -> dict[str, list[Instruction]]:
         self_only: process that kill and tgkill may name; 0 means that signals cannot leave anyway.
     """
     checks = {
-        "clone": [load_argument(0), Instruction(ANY_BIT, NAMESPACE_FLAGS, 0, 1), answer(REFUSE), answer(ALLOW)],
+        # A child that ends must not say SIGCONT: it would wake its parent.
+        "clone": [
+            load_argument(0), Instruction(ANY_BIT, NAMESPACE_FLAGS, 0, 1), answer(REFUSE),
+            Instruction(AND, 0xFF), Instruction(EQUAL, SIGCONT, 0, 1), answer(REFUSE), answer(ALLOW),
+        ],
         # Its flags lie in memory, where no filter can look; libc falls back to clone.
         "clone3": [answer(NO_SUCH_CALL)],
         "prctl": [

@@ -15,7 +15,7 @@ from toolexec.conftest import needs_compiler
 
 import kernelwright
 from kernelwright.toolexec.judge.pool import FOLDERS, WorkerPool
-from kernelwright.toolexec.judge.worker import WorkerFailure
+from kernelwright.toolexec.judge.worker_failure import WorkerFailure
 from kernelwright.toolexec.languages.compiling import cxx_compiler, run_compiler
 from kernelwright.toolexec.sandbox import confinement
 from kernelwright.toolexec.sandbox.places import hidden
@@ -156,7 +156,7 @@ JUDGE = """
 import sys, time
 from pathlib import Path
 from kernelwright.toolexec.judge.pool import WorkerPool
-from kernelwright.toolexec.judge.worker import WorkerFailure
+from kernelwright.toolexec.judge.worker_failure import WorkerFailure
 from kernelwright.toolexec.sandbox import confinement
 from kernelwright.toolexec.sandbox.tiers import available
 from kernelwright.toolexec.workers.kernel import LoadSpec

@@ -1,16 +1,21 @@
 """Relations are asked of the reference, and what they derive is what the reference would have said."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from fakes.kernels import REFERENCE, small_task
 
-from kernelwright.records import Status, TolerancePolicy
-from kernelwright.toolexec.judge.cases import CaseBook, Tally, check_outputs
+from kernelwright.records import Domain, Status, TolerancePolicy
+from kernelwright.toolexec.guards import ALL
+from kernelwright.toolexec.inputs import InputFacts
+from kernelwright.toolexec.judge.cases import CaseBook, Tally, check_outputs, whole_problem
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.reference import Reference
 from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.judge.relations import COMBINED, RELATIONS, ROWS_JOINED, ROWS_PERMUTED
 from kernelwright.toolexec.numerics import Expected, compare
+from kernelwright.toolexec.precision import narrow
 
 FORWARD = "return torch.relu(x * self.weight * self.factor + self.bias)"
 CASES = {
@@ -73,6 +78,28 @@ def test_a_sum_of_equal_terms_may_drift(book):
     for other, factor in (("as-is", 1.0), ("constant", 1.002)):
         with pytest.raises(Rejection):
             check_outputs([g * np.float32(factor) for g in got], expected, book, family=other, tally=Tally())
+
+
+def test_a_whole_number_that_the_reference_misses_too_is_asked_of_nobody():
+    exact = np.array([255.0, 257.0])
+    rounded = narrow(exact, "bfloat16")
+    assert whole_problem(rounded, Expected.of(exact, rounded, "bfloat16"), "zero-one") is None
+    exact, wrong = np.array([255.0]), narrow(np.array([254.0]), "bfloat16")
+    expected = Expected.of(exact, narrow(exact, "bfloat16"), "bfloat16")
+    assert whole_problem(wrong, expected, "zero-one").check == "whole numbers"
+
+
+def test_selecting_equal_elements_of_a_mask_shows_nothing():
+    x, mask = np.array([[1.0, 7.0, 7.0]], np.float32), np.ones((1, 3), np.float32)
+    facts = [
+        InputFacts("x", "float32", x.shape, Domain()),
+        InputFacts("m", "float32", x.shape, Domain(structure="opaque")),
+    ]
+    book = SimpleNamespace(facts=facts, propagate=False, guards=ALL, task=small_task(), workload="w")
+    expected = [Expected.of(np.array([1]), np.array([1]), "int64")]
+    check_outputs([np.array([2])], expected, book, family="as-is", tally=Tally(), inputs=[x, mask])
+    with pytest.raises(Rejection):
+        check_outputs([np.array([0])], expected, book, family="as-is", tally=Tally(), inputs=[x, mask])
 
 
 @pytest.mark.parametrize("book", ["quantised"], indirect=True)

@@ -11,9 +11,11 @@ from kernelwright.toolexec.guards import ALL
 from kernelwright.toolexec.inputs import InputFacts, Mixer
 from kernelwright.toolexec.judge.cases import Tally
 from kernelwright.toolexec.judge.contestant import CONTROL
+from kernelwright.toolexec.judge.depths import DEPTHS
+from kernelwright.toolexec.judge.judgement import Outcome, finish
 from kernelwright.toolexec.judge.measured import Measured
 from kernelwright.toolexec.judge.rejection import Rejection
-from kernelwright.toolexec.judge.rounds import MAX_SLOTS, SINGLE_TRIES, RoundPlan, Rounds
+from kernelwright.toolexec.judge.rounds import MAX_SLOTS, SINGLE_LEAST, SINGLE_TRIES, RoundPlan, Rounds
 from kernelwright.toolexec.numerics import Closeness, Expected
 from kernelwright.toolexec.statistics import StopRule
 from kernelwright.toolexec.workers.kernel import LoadSpec, TensorSpec
@@ -45,6 +47,7 @@ class Scripted:
         self.calls = self.cpu_ns = self.collect_ns = 0
         self.cores, self.cores_used, self.stray = (0,), 1.0, set[int]()
         self.slow_singles, self.slow_us = 0, 0.0
+        self.late_singles_us, self.late_loops_us, self.restless = 0.0, 0.0, False
         self.odd_rounds = set[int]()
         self.gone = 0
         self.filled_before_armed = False
@@ -84,12 +87,16 @@ class Scripted:
     def collect(self, slots, *, copy: bool = True):
         wrong = self.calls >= self.wrong_after or (self.wrong_singles and len(self.armed) == 1)
         factor = 2.1 if wrong else 2.0
+        self.collect_ns = int(1000 * (self.late_singles_us if len(slots) == 1 else self.late_loops_us * len(slots)))
         self.armed = []
         self.collected += len(slots)
         return [[self.inputs[s] * np.float32(factor)] for s in slots]
 
     def strays(self) -> set[int]:
         return self.stray
+
+    def ran_on(self) -> int:
+        return self.gone if self.restless else 0
 
     def extra_threads(self) -> int:
         return 0
@@ -210,11 +217,47 @@ def test_single_calls_are_sampled_where_asked():
 def test_suspicious_single_calls_are_taken_again(slow, carried):
     plan = RoundPlan(StopRule(min_rounds=3, max_rounds=3), 1000.0, 1, singles=5)
     measured, mine, *_ = measure(100.0, {"eager": 200.0}, plan, slow_singles=slow, slow_us=600.0)
-    extra, allowed = measured.carried_us("mine", "eager")
-    assert (extra > allowed) == carried
+    extra, uncharged, allowed = measured.carried_us("mine", "eager")
+    assert (extra > allowed) == (extra > uncharged) == carried
     batches = 1 + min(slow // 10, SINGLE_TRIES - 1)
     assert mine.calls == measured.slots * 4 + 5 * 2 * batches  # warm-up and three rounds; one call before each
     assert len(measured.singles["mine"]) == len(measured.singles["eager"]) == 5
+
+
+@pytest.mark.parametrize(("loops_us", "carried"), [(0.0, True), (600.0, False)])
+def test_what_single_calls_alone_leave_for_collecting_is_carried_work(loops_us, carried):
+    plan = RoundPlan(StopRule(min_rounds=3, max_rounds=3), 1000.0, 1, singles=5)
+    late = {"late_singles_us": 600.0, "late_loops_us": loops_us}
+    measured, *_ = measure(100.0, {"eager": 200.0}, plan, **late)
+    extra, _, allowed = measured.carried_us("mine", "eager")
+    assert (extra > allowed) == carried
+
+
+def test_where_no_call_was_looped_none_is_taken_on_its_own_again():
+    plan = RoundPlan(StopRule(min_rounds=3, max_rounds=3), 1000.0, 1, singles=5)
+    measured, *_ = measure(2000.0, {"eager": 2000.0}, plan)
+    assert measured.slots == 1 and not measured.singles
+
+
+@pytest.mark.parametrize(("single_us", "told_us"), [(2.0, 1.5), (13.0, 13.0)])
+def test_a_little_that_is_carried_is_charged(single_us, told_us):
+    measured = Measured(["a", "b"], {"a": [1.5, None, 1.5], "b": [100.0] * 3}, {"a": [0.0] * 3, "b": [0.0] * 3})
+    measured.singles = {"a": [single_us] * 5, "b": [100.0] * 5}
+    outcome = Outcome("w", measured=measured)
+    finish(outcome, "a", Scripted("b", 100.0, Clock(), []), ALL)
+    assert measured.samples["a"] == [told_us, None, told_us]
+    assert len(outcome.notes) == (told_us != 1.5)
+
+
+def test_working_while_it_should_stand_still_is_cheating():
+    with pytest.raises(Rejection, match="while it was to stand still") as caught:
+        measure(100.0, {"eager": 200.0}, PLAN, restless=True)
+    assert caught.value.status is Status.CHEATED
+
+
+def test_every_depth_takes_calls_on_their_own():
+    plans = [p for t in DEPTHS.values() for p in (t.plan, t.again) if p is not None]
+    assert len(plans) == 4 and min(p.singles for p in plans) >= SINGLE_LEAST
 
 
 def test_a_slow_baseline_that_decides_takes_part_in_every_round():
@@ -265,6 +308,13 @@ def test_work_at_collecting_is_charged_at_its_median_however_noisy():
     even = Measured(["a", "b"], {"a": [100.0] * 40, "b": [100.0] * 40},
                     {"a": list(5 + rng.normal(0, 1, 40)), "b": [5.0] * 40})  # fmt: skip
     assert even.deferred_us("a", "b") < 1.0
+
+
+def test_work_left_for_collecting_in_less_than_half_of_the_rounds_is_charged():
+    late = [n % 20 < 9 for n in range(40)]
+    now_and_then = Measured(["a", "b"], {"a": [10.0 if x else 100.0 for x in late], "b": [100.0] * 40},
+                            {"a": [95.0 if x else 5.0 for x in late], "b": [5.0] * 40})  # fmt: skip
+    assert now_and_then.deferred_us("a", "b") == pytest.approx(0.45 * 90)
 
 
 def test_noise_at_collecting_is_not_charged():

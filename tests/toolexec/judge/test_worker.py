@@ -13,7 +13,7 @@ import pytest
 from kernelwright.toolexec.judge import standstill
 from kernelwright.toolexec.judge.device_lock import DeviceLock
 from kernelwright.toolexec.judge.pool import WorkerPool
-from kernelwright.toolexec.judge.worker import WorkerFailure
+from kernelwright.toolexec.judge.worker_failure import WorkerFailure
 from kernelwright.toolexec.workers.wire import DONE, PACKET, Wire, WireError
 
 
@@ -74,6 +74,16 @@ def test_work_that_goes_on_after_done_is_added(pool, monkeypatch):
     used = iter([0, 300_000_000])
     monkeypatch.setattr(standstill, "cpu_ns", lambda pid: next(used))
     assert 0.29e9 < worker.go(5.0) < 0.31e9
+
+
+def test_work_between_being_heard_and_standing_still_is_added(pool, monkeypatch):
+    worker = pool.take("kernel")
+    worker.call("arm", 5.0, slots=[])
+    worker.stamped = worker.still = True
+    late(worker, monkeypatch, 0.4)
+    used = iter([0, 600_000_000])
+    monkeypatch.setattr(standstill, "cpu_ns", lambda pid: next(used))
+    assert 0.59e9 < worker.go(5.0) < 0.61e9
 
 
 def test_another_process_of_a_stranger_makes_the_judge_count_until_it_heard(pool, monkeypatch):
@@ -208,6 +218,26 @@ def test_a_worker_stands_still_unless_it_is_asked(pool):
     worker.still = False
     assert worker.call("arm", 5.0, slots=[])["n"]
     assert states(worker.pid) <= {"S", "R"}
+
+
+def test_work_while_it_should_stand_still_is_seen(pool):
+    worker = pool.take("kernel")
+    worker.still = True
+    worker.call("arm", 5.0, slots=[])
+    worker.call("arm", 5.0, slots=[])
+    assert worker.standing.ran_on == 0
+    worker.standing.still_ns -= 10**6  # as if it had worked for a millisecond since
+    worker.call("arm", 5.0, slots=[])
+    assert worker.standing.ran_on == 1
+
+
+def test_one_that_never_stands_still_is_given_up(pool, monkeypatch):
+    worker = pool.take("kernel")
+    worker.still = True
+    monkeypatch.setattr(standstill, "stop", lambda pid: False)
+    worker.call("arm", 5.0, slots=[])
+    with pytest.raises(WorkerFailure, match="does not stand still"):
+        worker.call("arm", 5.0, slots=[])
 
 
 def test_its_cores_are_seen(pool):

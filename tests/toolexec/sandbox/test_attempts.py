@@ -19,6 +19,7 @@ NEVER = (
     "tcp", "udp", "bind", "netlink", "unix", "abstract", "datagram pair", "owner", "signal by owner", "ptrace",
     "vm_readv", "pidfd_getfd", "perf_event_open", "bpf", "userfaultfd", "keyctl", "kexec_load", "mount",
     "user namespace", "io_uring", "shared memory", "new filter", "affinity", "priority", "root again", "more limits",
+    "timer that signals", "waking child",
 )  # fmt: skip
 """Refused in every tier, by the system-call filter or more."""
 FILES = (
@@ -127,7 +128,8 @@ def test_the_attempts_succeed_without_a_sandbox(tmp_path: Path) -> None:
     told = json.loads(done.stdout.splitlines()[-1])
     here = ("tcp", "udp", "bind", "netlink", "unix", "abstract", "write outside", "write over", "write given",
             "remove given", "read secret", "read by link", "list outside", "judge's environment", "signal judge",
-            "signal by owner", "shared memory", "new filter", "affinity", "unmask processes", "shell")  # fmt: skip
+            "signal by owner", "shared memory", "new filter", "timer that signals", "waking child",
+            "affinity", "unmask processes", "shell")  # fmt: skip
     refused = {name: told[name] for name in here if told[name].startswith("refused")}
     assert not refused
 

@@ -6,7 +6,7 @@ from fakes.kernels import module
 
 from kernelwright.toolexec.judge.contestant import Contestant
 from kernelwright.toolexec.judge.pool import WorkerPool
-from kernelwright.toolexec.judge.worker import WorkerFailure
+from kernelwright.toolexec.judge.worker_failure import WorkerFailure
 from kernelwright.toolexec.workers.kernel import LoadSpec, TensorSpec
 
 X = np.linspace(-1, 1, 33 * 97, dtype=np.float32).reshape(33, 97)
