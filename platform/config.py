@@ -297,14 +297,14 @@ def load_config(
     return config_from(data)
 
 
-def stored_config(data: Mapping[str, Any]) -> RunConfig:
+def stored_config(data: Mapping[str, Any] | None) -> RunConfig:
     """The configuration that a run was begun with; options that did not exist then have their defaults.
 
     Raises:
         ConfigError: it holds an option that does not exist any more, or an invalid value.
     """
     values = default_values()
-    _merge(values, data, origin="the run's config.yaml")
+    _merge(values, data or {}, origin="the run's config.yaml")
     return config_from(values)
 
 

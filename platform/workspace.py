@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 from kernelwright.errors import UnknownName, WorkspaceError
 from kernelwright.records import Candidate, Decision, Evaluation, Profile, Record, RunEvent, RunSummary, Trial
+from kernelwright.records.record import write_whole
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +77,14 @@ def append_line(path: Path, line: str) -> None:
             os.close(handle)
 
 
+def read_record(path: Path, kind: type[R]) -> R:
+    """A record's file. WorkspaceError when it cannot be read."""
+    try:
+        return kind.load(path)
+    except (OSError, ValueError) as error:
+        raise WorkspaceError(f"cannot read {path}: {error}") from None
+
+
 def read_records(path: Path, kind: type[R]) -> list[R]:
     """All whole lines of a ``.jsonl`` file as records; [] when there is none. A torn line is skipped and logged.
 
@@ -90,7 +99,7 @@ def read_records(path: Path, kind: type[R]) -> list[R]:
 
 def _parsed(path: Path, text: str, kind: type[R]) -> list[R]:
     found: list[R] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
@@ -180,10 +189,7 @@ class RunFolder:
     def write_text(self, path: Path, text: str) -> None:
         """Write a text file whole or not at all."""
         with disk_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            part = path.with_name(f".{path.name}.part")
-            part.write_text(text, encoding="utf-8")
-            os.replace(part, path)
+            write_whole(path, text)
 
     def add_candidate(self, candidate: Candidate) -> Path:
         """Store a candidate's record and files; nothing happens when it is there already."""
@@ -206,8 +212,7 @@ class RunFolder:
         match = [n for n in names if n == candidate_id] or [n for n in names if n.startswith(candidate_id)]
         if len(match) != 1:
             raise UnknownName("candidate", candidate_id, names)
-        with disk_errors(self.root):
-            found = Candidate.load(self.candidate_folder(match[0]) / "candidate.json")
+        found = read_record(self.candidate_folder(match[0]) / "candidate.json", Candidate)
         self._candidates[match[0]] = found  # its id is a hash of its content: it never changes
         return found
 
@@ -217,9 +222,7 @@ class RunFolder:
 
     def add_evaluation(self, evaluation: Evaluation, *, base_id: str | None = None) -> None:
         """Append a judgement; with ``base_id`` it is a screen of that candidate's tuning."""
-        path = (
-            self.evaluations_file(evaluation.candidate_id) if base_id is None else self.screens_file(base_id)
-        )
+        path = self.evaluations_file(evaluation.candidate_id) if base_id is None else self.screens_file(base_id)
         append_line(path, evaluation.to_line())
 
     def evaluations(self, candidate_id: str) -> list[Evaluation]:
@@ -273,7 +276,7 @@ class RunFolder:
     def profile(self, candidate_id: str) -> Profile | None:
         """A candidate's profile, or None."""
         path = self.candidate_folder(candidate_id) / "profile.json"
-        return Profile.load(path) if path.exists() else None
+        return read_record(path, Profile) if path.exists() else None
 
     def summary(self) -> RunSummary:
         """The run's state.

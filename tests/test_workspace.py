@@ -123,3 +123,26 @@ def test_growing_files_are_read_on_from_where_they_were(tmp_path):
     assert folder.decisions() == RunFolder(tmp_path).decisions()
     folder.decisions_file.write_text(a_decision("four").to_line() + "\n")  # shorter: read anew
     assert [d.technique for d in folder.decisions()] == ["four"]
+
+
+@pytest.mark.parametrize("text", ["a\u2028b", "a\u2029b", "a\x85b", "a\udc80b"])
+def test_no_text_tears_a_line(tmp_path: Path, text: str) -> None:
+    append_line(tmp_path / "e.jsonl", an_event("node", text).to_line())
+    assert [e.message for e in read_records(tmp_path / "e.jsonl", RunEvent)] == [text]
+
+
+def test_a_record_is_on_the_disk_before_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    fsync, replace = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda handle: (told.append("fsync"), fsync(handle)))
+    monkeypatch.setattr(os, "replace", lambda a, b: (told.append("replace"), replace(a, b)))
+    a_candidate().save(tmp_path / "c.json")
+    RunFolder(tmp_path).write_text(tmp_path / "t.txt", "text")
+    assert told == ["fsync", "replace"] * 2
+
+
+def test_a_record_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    folder, candidate = RunFolder(tmp_path), a_candidate()
+    (folder.add_candidate(candidate) / "candidate.json").write_text("")
+    with pytest.raises(WorkspaceError, match=r"cannot read .*candidate\.json"):
+        folder.candidate(candidate.id)

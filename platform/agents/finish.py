@@ -56,8 +56,9 @@ def _confirm(context: RunContext, state: RunState) -> tuple[Candidate | None, Ev
     """The best candidate that holds under the confirmed judgement; unconfirmed when interrupted."""
     ranked = _ranked(context, state)
     if not ranked:
-        context.update(best_candidate=None, best=None, best_latency_us={})
+        context.update(best_candidate=None, best=None, best_latency_us={}, confirmed=None)
         return None, None
+    context.update(confirmed=False)
     if context.stop.is_set():
         best = context.folder.candidate(ranked[0])
         return best, context.best_evaluation(ranked[0])
@@ -69,7 +70,8 @@ def _confirm(context: RunContext, state: RunState) -> tuple[Candidate | None, Ev
         evaluation = context.evaluate(candidate, Depth.CONFIRMED)
         if context.counts(evaluation):
             latencies = {w.workload: w.latency_us.median for w in evaluation.workloads if w.latency_us}
-            context.update(best_candidate=candidate_id, best=evaluation.speedup, best_latency_us=latencies)
+            told = {"best_candidate": candidate_id, "best": evaluation.speedup, "best_latency_us": latencies}
+            context.update(**told, confirmed=True)
             return candidate, evaluation
         why = evaluation.failure.message if evaluation.failure else "it regresses where the task forbids it"
         context.emit("warning", f"not confirmed ({evaluation.status}): {why}", candidate=candidate_id)
@@ -77,7 +79,7 @@ def _confirm(context: RunContext, state: RunState) -> tuple[Candidate | None, Ev
             return candidate, full  # the machine's fault: the best stays the best so far, and is not claimed
         if context.stop.is_set():
             break
-    context.update(best_candidate=None, best=None, best_latency_us={})
+    context.update(best_candidate=None, best=None, best_latency_us={}, confirmed=None)
     return None, None
 
 

@@ -93,10 +93,11 @@ class _Place:
         """The stored judgement of this depth on this device, or a new one."""
         candidate = self.folder.candidate(candidate_id)
         deep = (Depth.FULL, Depth.CONFIRMED) if depth is Depth.FULL else (Depth.CONFIRMED,)
+        here = self.session.environment.machine_id
         stored = [
             e
             for e in self.folder.evaluations(candidate.id)
-            if e.device == self.made.device and e.depth in deep and _decided(e)
+            if (e.device, e.environment.machine_id) == (self.made.device, here) and e.depth in deep and _decided(e)
         ]
         if stored:
             self.made.kept += 1
@@ -140,6 +141,7 @@ def _fill_in(place: _Place, winner: Candidate | None) -> None:
     changes = {
         "best_candidate": winner.id if winner else None,
         "best": best.speedup if best else None,
+        "confirmed": True if best else None,
         "best_latency_us": latencies,
         "measurements": folder.summary().measurements + place.made.judged,
     }

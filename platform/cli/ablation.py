@@ -65,6 +65,8 @@ def arms_of(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
     Raises:
         ConfigError: not of the form NAME=SWITCHES, a name twice, an unknown switch, or fewer than two arms.
     """
+    import yaml
+
     found: dict[str, dict[str, Any]] = {}
     for text in texts:
         name, separator, words = text.partition("=")
@@ -72,7 +74,10 @@ def arms_of(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
             raise ConfigError(f"arm {text!r} is not of the form NAME=SWITCHES", hint='e.g. --arm bare="--no-library"')
         if name.strip() in found:
             raise ConfigError(f"two arms are called {name.strip()!r}")
-        found[name.strip()] = _parsed(text, shlex.split(words))
+        try:
+            found[name.strip()] = _parsed(text, shlex.split(words))
+        except (ValueError, yaml.YAMLError) as error:
+            raise ConfigError(f"arm {text!r} cannot be read: {error}") from None
     if len(found) < 2:
         raise ConfigError("an ablation needs at least two arms", hint='e.g. --arm full= --arm bare="--no-library"')
     return found

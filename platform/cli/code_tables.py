@@ -15,10 +15,10 @@ from kernelwright.records.wording import format_count
 NOTHING = "-"
 
 
-def kernel_parts(kernels: Sequence[KernelFacts]) -> list[Any]:
-    """A table of the kernels, then what their code is made of."""
+def kernel_parts(kernels: Sequence[KernelFacts], *, ran: bool = False) -> list[Any]:
+    """A table of the kernels, then what their code is made of. ``ran``: they were run and timed, too."""
     numbers = ("regs", "spills", "shared", "block", "occupancy")
-    title = f"Compiled for {kernels[0].architecture}, not run"
+    title = f"Compiled for {kernels[0].architecture}" + ("" if ran else ", not run")
     table = grid("kernel", *numbers, "limited by", title=title, right=numbers)
     for kernel in kernels:
         table.add_row(

@@ -92,6 +92,8 @@ def evaluate(
     slow = min_speedup is not None and (verdict.speedup is None or verdict.speedup.low < min_speedup)
     if slow and verdict.speedup is not None:
         note(f"the interval's lower end {verdict.speedup.low:.3f}x is below --min-speedup {min_speedup}")
+    elif slow and verdict.passed:
+        note(f"no speed-up was measured on {verdict.device}: --min-speedup cannot be met there")
     fine = verdict.passed or (verdict.level is Level.COMPILED and verdict.failure is None)
     raise typer.Exit(1 if not fine or slow else 0)
 

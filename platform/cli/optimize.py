@@ -172,9 +172,22 @@ def resume(
         note(f"{folder.run_id} is finished; nothing is done twice")
     else:
         with open_view(task=folder.summary().task_name, config=None, quiet=quiet) as view:
-            desk = at_terminal(place, view, interactive=True)
+            desk = at_terminal(place, view, interactive=_typed_to(folder))
             wiring.resume(place, folder, view=desk.view, edit_plan=desk.edit_plan)
     _show(place, folder.run_id, json_=json_)
+
+
+def _typed_to(folder: Any) -> bool:
+    """Was the run begun to be steered by questions? Else a line typed while it goes on is a note to it."""
+    import yaml
+
+    from kernelwright.config import stored_config
+    from kernelwright.errors import KernelwrightError
+
+    try:
+        return stored_config(yaml.safe_load(folder.config_file.read_text(encoding="utf-8"))).interactive
+    except (OSError, yaml.YAMLError, KernelwrightError):
+        return False  # resuming says what is wrong with it
 
 
 def _command() -> str:
@@ -185,7 +198,6 @@ def _command() -> str:
 def _show(place: Any, run_id: str, *, json_: bool) -> None:
     """The result: table, where it lies, what to run next. Exit 1 when no gain was confirmed."""
     from kernelwright.cli.tables import run_text
-    from kernelwright.records import Depth
     from kernelwright.report.loading import load_run_records, run_json
 
     records = load_run_records(place.run(run_id))
@@ -195,8 +207,7 @@ def _show(place: Any, run_id: str, *, json_: bool) -> None:
         say(run_text(records))
     if records.summary.state == "finished":
         _learn(place, run_id)
-    best = records.best_evaluation
-    claimed = best.speedup if best is not None and best.depth is Depth.CONFIRMED else None
+    claimed = records.claimed
     gained = claimed is not None and claimed.low > 1.0
     raise typer.Exit(0 if gained else 1)
 

@@ -50,17 +50,18 @@ def retune(
     from kernelwright.report.loading import load_run_records, run_json
     from kernelwright.workspace import Workspace
 
+    named = {text.partition("=")[0].strip() for text in option or ()}
     values: dict[str, Any] = {
         "budget.seconds": budget,
         "threads": threads,
         "seed": seed,
-        "search.tune_measurements": trials or TRIALS,
+        "search.tune_measurements": trials or (None if "search.tune_measurements" in named else TRIALS),
     }
     given = {k: v for k, v in values.items() if v is not None}
     run_config = load_config(files=config or (), overrides=option or (), values=given)
-    run_config = run_config.model_copy(
-        update={"search": run_config.search.model_copy(update={"tune_seconds": run_config.budget.seconds})}
-    )
+    if "search.tune_seconds" not in named:
+        longest = run_config.search.model_copy(update={"tune_seconds": run_config.budget.seconds})
+        run_config = run_config.model_copy(update={"search": longest})
     place = Workspace.open(workspace)
     judged, candidate = _source(place, source, task, set_ or (), run_config)
     with open_view(task=judged.name, config=run_config, quiet=quiet) as view:
@@ -85,8 +86,8 @@ def retune(
         if not same:
             original = place.run(told.summary.run_id).candidate_folder(candidate.id)
             note(f"measure both: kernelwright evaluate {judged.name} {original.parents[1]}/best --against {original}")
-    best = told.summary.best
-    raise typer.Exit(0 if best is not None and best.low > 1.0 else 1)
+    claimed = records.claimed
+    raise typer.Exit(0 if claimed is not None and claimed.low > 1.0 else 1)
 
 
 def _source(place: Workspace, source: str, task: str, sets: Any, config: RunConfig) -> tuple[Task, Candidate]:

@@ -102,14 +102,17 @@ def _started(place: Workspace, task: Task, algorithm: Path | None, out: Path, *,
     from kernelwright.config import load_config
     from kernelwright.errors import WorkspaceError
     from kernelwright.records import Candidate
+    from kernelwright.records.record import write_whole
     from kernelwright.workspace import disk_errors
 
-    asked = {"format": "kernelwright/search-start/1", "task": task.id, "algorithm": _text_of(algorithm)}
+    asked: dict[str, Any] = {"format": "kernelwright/search-start/1", "task": task.id, "threads": threads}
+    asked["algorithm"] = _text_of(algorithm)
     kept = out / "start.json"
     if kept.exists():
         found = json.loads(kept.read_text(encoding="utf-8"))
         if any(found.get(key) != value for key, value in asked.items()):
-            raise WorkspaceError(f"{out} holds a search of another task or algorithm", hint="choose another --out")
+            told = f"{out} holds a search of another task or algorithm, or for another number of threads"
+            raise WorkspaceError(told, hint="choose another --out")
         return Candidate.from_json(found["candidate"])
     config = load_config(values={"judge.baselines": ["eager"], "threads": threads})
     session = wiring.open_session(place, task, config)
@@ -120,8 +123,7 @@ def _started(place: Workspace, task: Task, algorithm: Path | None, out: Path, *,
     if not judged.passed:
         note(f"whether the algorithm is right could not be seen: {judged.status}; the judge will say it of the result")
     with disk_errors(out):
-        out.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps({**asked, "candidate": start.to_json()}) + "\n", encoding="utf-8")
+        write_whole(kept, json.dumps({**asked, "candidate": start.to_json()}) + "\n")
     return start
 
 
@@ -249,8 +251,10 @@ def train(
     from kernelwright.errors import UserError
     from kernelwright.search.training import TrainingPlan, collect
     from kernelwright.search.training import train as train_model
+    from kernelwright.workspace import disk_errors
 
-    out.mkdir(parents=True, exist_ok=True)
+    with disk_errors(out):
+        out.mkdir(parents=True, exist_ok=True)
     plan = TrainingPlan(pipelines, schedules, seconds, threads=threads, seed=seed)
     with _timer(threads) as measure:
         rows = collect(plan, out / "measured.jsonl", measure, on_row=_told_row)
@@ -377,5 +381,5 @@ def _read(file: Path) -> list[Directive]:
     try:
         text = file.read_text(encoding="utf-8")
         return _directives(text) if file.suffix == ".json" else parse_schedule(text)
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{file} is no schedule: {error}") from error

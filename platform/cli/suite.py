@@ -288,6 +288,8 @@ def _changed(name: str, given: dict[str, Any], selection: dict[str, Any]) -> Sui
     if chosen := {key: value for key, value in selection.items() if value is not None}:
         if data["kernelbench"] is None:
             raise ConfigError(f"--{next(iter(chosen))} selects tasks of KernelBench, and {name} has none")
+        if chosen.get("ids") and "levels" not in chosen:
+            chosen["levels"] = ()  # ids say their level themselves, and one that is not there is an error
         data["kernelbench"] |= chosen
     try:
         return SuiteDefinition.model_validate(data)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelwright.cli.code_tables import kernel_parts
 from kernelwright.cli.drawing import TONES, WIDE, as_text, grid, labelled, stack, width, words
-from kernelwright.records import Baseline, Evaluation, RunSummary, Status, Task, Trajectory, Workload
+from kernelwright.records import Baseline, Evaluation, Level, RunSummary, Status, Task, Trajectory, Workload
 from kernelwright.report.comparison import compare_runs
 from kernelwright.report.figures import NOTHING, format_ratio, format_seconds, format_share, format_time, significant
 from kernelwright.report.inert import tail
@@ -160,7 +160,8 @@ def runs_text(summaries: Sequence[RunSummary], *, columns: int | None = None) ->
         style = {"failed": "red", "running": "cyan"}.get(summary.state, "")
         table.add_row(
             words(summary.run_id), *(words(summary.task_name) for _ in wide), words(state, style),
-            format_ratio(summary.best), format_seconds(summary.seconds),
+            format_ratio(summary.best) + " unconfirmed" * (summary.best is not None and summary.confirmed is False),
+            format_seconds(summary.seconds),
         )  # fmt: skip
     return as_text([table], columns=columns)
 
@@ -221,7 +222,7 @@ def evaluation_text(verdict: Evaluation, baselines: Sequence[Baseline], *, colum
     if verdict.workloads:
         parts += ["", _workloads_table(verdict)]
     if verdict.kernels:
-        parts += ["", *kernel_parts(verdict.kernels)]
+        parts += ["", *kernel_parts(verdict.kernels, ran=verdict.level is Level.MEASURED)]
     if baselines:
         parts += ["", *baselines_parts(_bare_records(verdict, baselines), columns or width())]
     if verdict.failure is not None and verdict.failure.log_tail:

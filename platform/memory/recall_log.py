@@ -142,7 +142,7 @@ def _lines(file: Path) -> Iterator[dict[str, Any]]:
         text = file.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return
-    for line in text.splitlines():
+    for line in text.split("\n"):
         try:
             value = json.loads(line)
         except ValueError:

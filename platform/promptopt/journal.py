@@ -206,7 +206,7 @@ def _lines(file: Path) -> Iterator[dict[str, Any]]:
         text = file.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.rstrip("\n").split("\n") if text else (), 1):
         try:
             data = json.loads(line)
         except ValueError:

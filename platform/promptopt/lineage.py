@@ -99,7 +99,7 @@ def read_lineage(folder: Path) -> Lineage:
     found = Lineage()
     file = folder / "lineage.jsonl"
     try:
-        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = file.read_text(encoding="utf-8", errors="replace").split("\n")
     except FileNotFoundError:
         return found
     except OSError as error:

@@ -11,6 +11,7 @@ An expression is nested JSON:
                                         loaded by one index, the element's place in row-major order
     ["select", cond, a, b]              a where cond, else b      ["call", "exp", e, ...]  a function of EXPRESSIONS
     ["add", a, b] ...                   an operator               ["likely", e]      e, expected in the inner region
+    ["strict", e]                       e, rounded as written: not regrouped with what stands around it
     ["undef", dtype]                    no value: the updates define every point that is read
 
 Loop variables and index arithmetic are int32. Integer ``div`` and ``mod`` round down (Euclidean for positive
@@ -33,7 +34,7 @@ OPERATORS: dict[str, int] = {
     **dict.fromkeys(("add", "sub", "mul", "div", "floordiv", "truncdiv", "mod", "truncmod", "min", "max"), 2),
     **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "and", "or", "bitand", "bitor", "bitxor"), 2),
     **dict.fromkeys(("shl", "shr"), 2),
-    **dict.fromkeys(("neg", "not", "bitnot", "abs", "likely"), 1),
+    **dict.fromkeys(("neg", "not", "bitnot", "abs", "likely", "strict"), 1),
     "select": 3,
     "clamp": 3,
 }

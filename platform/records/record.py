@@ -12,6 +12,25 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict
 
 
+def write_whole(path: Path, text: str) -> None:
+    """Write a file that appears whole or not at all, even after a power cut.
+
+    Raises:
+        OSError: it cannot be written; nothing of it is left then.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())  # else the name could be on the disk with nothing in it
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
 def content_hash(value: Any, *, length: int = 16) -> str:
     """Hash of a JSON-able value: SHA-256 over its canonical JSON, first ``length`` hex digits."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -37,7 +56,8 @@ class Record(BaseModel):
 
     def to_line(self) -> str:
         """The record as one line of JSON, for ``.jsonl`` files."""
-        return json.dumps(self.to_json(), ensure_ascii=False)
+        # ASCII: readers end lines at U+2028, U+2029 and U+0085 too, and lone surrogates are no UTF-8.
+        return json.dumps(self.to_json())
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
@@ -60,16 +80,7 @@ class Record(BaseModel):
 
     def save(self, path: Path) -> None:
         """Write the record as JSON; the file appears whole or not at all."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                json.dump(self.to_json(), stream, indent=2, ensure_ascii=False)
-                stream.write("\n")
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        write_whole(path, json.dumps(self.to_json(), indent=2, ensure_ascii=False) + "\n")
 
     @classmethod
     def load(cls, path: Path) -> Self:

@@ -44,7 +44,9 @@ class RunSummary(Record):
     measurements: int = 0
     best_candidate: str | None = None
     best: Ratio | None = None
-    """Confirmed speed-up of the best over the best baseline."""
+    """Speed-up of the best over the best baseline."""
+    confirmed: bool | None = None
+    """Did it pass in fresh processes? None while the run goes on, and of runs that were made before this was kept."""
     best_latency_us: dict[str, float] = Field(default_factory=dict)
     """Workload -> median latency of the best."""
     same_task_precedent: bool = False

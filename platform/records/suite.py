@@ -159,6 +159,8 @@ class SuiteRow(Record):
     """Wrong results that a plain allclose accepts here; such tasks stay out of the headline."""
     compiled: bool = False
     """A candidate was built."""
+    limits: tuple[str, ...] = ()
+    """What limits each kernel that was only compiled."""
     correct: bool = False
     """A candidate passed at depth full or confirmed."""
     confirmed: bool = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernelwright.records import Evaluation
 from kernelwright.report.figures import NOTHING, format_ratio, format_seconds, format_share, format_time, short_id
 from kernelwright.report.run_records import RunRecords
 from kernelwright.report.words import baseline_words, reason_words
@@ -54,6 +55,12 @@ def compare_runs(first: RunRecords, second: RunRecords) -> Comparison:
     )
 
 
+def _depth(records: RunRecords, evaluation: Evaluation | None) -> str:
+    if evaluation is None:
+        return NOTHING
+    return evaluation.depth.value if records.claimed is not None else "not confirmed"
+
+
 def _properties(records: RunRecords) -> dict[str, str]:
     summary, evaluation = records.summary, records.best_evaluation
     best = summary.best or (evaluation.speedup if evaluation else None)
@@ -63,7 +70,7 @@ def _properties(records: RunRecords) -> dict[str, str]:
         "state": f"{summary.state}, {reason_words(summary.reason)}" if summary.reason else summary.state,
         "speed-up": format_ratio(best),
         "over": baseline_words(best.against) if best else NOTHING,
-        "depth": evaluation.depth.value if evaluation else NOTHING,
+        "depth": _depth(records, evaluation),
     }
     for result in evaluation.workloads if evaluation else ():
         if result.latency_us is not None:

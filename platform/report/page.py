@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kernelwright.records import Depth, Environment, Workload, WorkloadFacts
+from kernelwright.records import Environment, Workload, WorkloadFacts
 from kernelwright.report.figures import (
     NOTHING,
     format_bytes,
@@ -147,6 +147,13 @@ def method(records: RunRecords) -> list[str]:
     best = records.best_evaluation
     checked = sum(w.checked_calls for w in best.workloads) if best else 0
     pairs = best.speedup.pairs if best and best.speedup else 0
+    fresh = best.speedup.processes if best and best.speedup else 1
+    interval = "The interval is a 95 % bootstrap interval of that median: of the rounds, not of a process's luck."
+    if fresh > 1:
+        interval = (
+            f"For the best candidate each of {fresh} pairs of fresh processes gives one value, its median; stated are "
+            "their mean and Student's 95 % interval over them."
+        )
     sentences = [
         "A candidate's output is compared with the reference in float64 on every call, timed calls included; its error "
         "may be a few times that of the reference's own precision, and integers must be exact."
@@ -154,10 +161,10 @@ def method(records: RunRecords) -> list[str]:
         "A speed-up is the median of paired ratios: baseline and candidate run interleaved, in random order within "
         "each pair, with new inputs for every call, each in its own process"
         + (f"; {format_count(pairs, 'pair')} for the best candidate" if pairs else "")
-        + ". The interval is a 95 % bootstrap interval of that median. Where it holds 1, no difference is claimed.",
+        + f". {interval} Where it holds 1, no difference is claimed.",
         "The floor is the larger of compulsory bytes over measured bandwidth and FLOPs over the measured rate.",
     ]
-    if best is not None and best.depth is Depth.CONFIRMED:
+    if records.claimed is not None:
         sentences.append("The best candidate was confirmed: measured again in fresh processes, on more inputs.")
     return sentences
 

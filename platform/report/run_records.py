@@ -114,6 +114,12 @@ class RunRecords:
         """The most thorough evaluation of the best candidate."""
         return None if self.best_step is None else deepest(self.best_step.evaluations)
 
+    @property
+    def claimed(self) -> Ratio | None:
+        """The speed-up that may be claimed: it passed in fresh processes. None where there is none."""
+        best = self.best_evaluation
+        return best.speedup if best is not None and best.passed and best.depth is Depth.CONFIRMED else None
+
     def ratio(self, evaluation: Evaluation, baseline: str) -> Ratio | None:
         """Speed-up of an evaluated candidate over a baseline, over all workloads."""
         return ratio_over(evaluation, baseline, self.weights)

@@ -60,6 +60,7 @@ def notes(task: TaskFigures) -> list[str]:
         found.append("same-task precedent recalled" + (f" {recalled}x" if len(task.rows) > 1 else ""))
     if task.degenerate:
         found.append("degenerate: a plain allclose accepts " + ", ".join(task.degenerate))
+    found += list(dict.fromkeys(text for r in task.rows for text in r.limits))
     found += [_failure(r) for r in task.rows if r.outcome != "finished"]
     return found
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from kernelwright.records import Decision, Depth, Evaluation, Failure, Ratio, RunSummary, Status
+from kernelwright.records.wording import WHATEVER
 from kernelwright.report.figures import format_count, format_factor, format_ratio, short_id
 from kernelwright.report.run_records import RunRecords
 
@@ -77,7 +78,8 @@ def status_words(evaluation: Evaluation | None) -> str:
 
 def reason_words(reason: str) -> str:
     """Why a run ended, in words; an unknown reason as it stands."""
-    return REASON_WORDS.get(reason, reason)
+    kind = "no-progress" if reason.startswith("no progress") else reason.partition(": ")[0]
+    return REASON_WORDS.get(reason) or (REASON_WORDS[kind] if kind in ("floor", "no-progress") else reason)
 
 
 def baseline_words(name: str) -> str:
@@ -116,7 +118,7 @@ def headline(records: RunRecords) -> Headline:
     if ratio is None:
         passed = f"Candidate {short_id(summary.best_candidate)} passed, but no time is on record."
         return Headline(passed, "neutral", (precedent_words(summary),))
-    confirmed = evaluation is not None and evaluation.depth is Depth.CONFIRMED
+    confirmed = records.claimed is not None
     sentence, tone = _compared(ratio)
     notes = _qualifications(records, evaluation, confirmed=confirmed)
     return Headline(sentence, tone if confirmed else "neutral", notes)
@@ -136,7 +138,9 @@ def _compared(ratio: Ratio) -> tuple[str, Tone]:
 def _qualifications(records: RunRecords, evaluation: Evaluation | None, *, confirmed: bool) -> tuple[str, ...]:
     summary, notes = records.summary, []
     if not confirmed:
-        notes.append("Not confirmed: it was not re-measured in fresh processes, so nothing is claimed yet.")
+        notes.append(f"Not confirmed: {_unconfirmed(evaluation)}, so nothing is claimed yet.")
+    if evaluation is not None:
+        notes += [f"Timed with host code: {note}." for note in evaluation.static_notes if note.endswith(WHATEVER)]
     if evaluation is not None and evaluation.regressed:
         notes.append(f"Slower than the best baseline on {', '.join(evaluation.regressed)}.")
     if len(records.task.workloads) > 1:
@@ -149,6 +153,12 @@ def _qualifications(records: RunRecords, evaluation: Evaluation | None, *, confi
         ended = f"The run ended because {reason_words(summary.reason)}."
         notes.append("The run was interrupted." if summary.reason == "interrupted" else ended)
     return (*notes, precedent_words(summary))
+
+
+def _unconfirmed(evaluation: Evaluation | None) -> str:
+    if evaluation is not None and evaluation.depth is Depth.CONFIRMED and evaluation.failure is not None:
+        return evaluation.failure.message
+    return "it was not re-measured in fresh processes"
 
 
 def precedent_words(summary: RunSummary) -> str:

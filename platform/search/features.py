@@ -155,7 +155,8 @@ class _Featuring:
             known[name] = nest.inside[self.rows[:, None], places, k]
         scopes = {i: known}
         loads: dict[int, np.ndarray] = {}
-        vector = self.genomes[:, i, VECTOR]
+        # Partial results are vectors along the first reduction loop; VECTOR names the Func's own loops alone.
+        vector = np.where(self.genomes[:, i, PARTIAL] > 0, len(stage.dims), self.genomes[:, i, VECTOR])
         for j in self.table.through[i]:
             amount = np.full(self.count, self.table.direct[i, j])
             users = [u for u in self.table.users[j] if u in scopes]
@@ -236,7 +237,7 @@ class _Featuring:
         written, accumulators, reduction = _written(nest, work, self.space.loops[i].dims, genes[:, PARTIAL] > 0)
         stride = (genes[:, VECTOR] >= 0) & (np.array([*stage.axes, 0])[genes[:, VECTOR]] != 0)
         traffic = [
-            runs * self._traffic(loads, body_turns, nest.turns[:, -1] * lanes, cache) / LINE_BYTES
+            runs * self._traffic(loads, body_turns, nest.turns[:, -1] * nest.lanes, cache) / LINE_BYTES
             for cache in (FIRST_CACHE, SECOND_CACHE, THIRD_CACHE)
         ]
         size = self.stored[:, i]

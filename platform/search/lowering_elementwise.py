@@ -97,7 +97,7 @@ def _binary(name: str, *, floating: bool = False) -> Callable[..., Tensor]:
 for _op, _name in {
     "mul": "mul", "maximum": "max", "minimum": "min", "bitwise_and": "bitand", "bitwise_or": "bitor",
     "bitwise_xor": "bitxor", "bitwise_left_shift": "shl", "bitwise_right_shift": "shr", "__lshift__": "shl",
-    "__rshift__": "shr", "__and__": "bitand", "__or__": "bitor", "__xor__": "bitxor", "remainder": "mod",
+    "__rshift__": "shr", "__and__": "bitand", "__or__": "bitor", "__xor__": "bitxor",
     "fmod": "truncmod", "fmax": "max", "fmin": "min",
 }.items():  # fmt: skip
     translates(_op)(_binary(_name))
@@ -127,13 +127,35 @@ def _rsub(lowering: Lowering, a: Operand, b: Operand, *, alpha: float = 1, **_: 
 
 @translates("div")
 def _div(lowering: Lowering, a: Operand, b: Operand, *, rounding_mode: str | None = None, **_: Any) -> Tensor:
-    verb = {None: "div", "floor": "floordiv", "trunc": "truncdiv"}[rounding_mode]
+    if rounding_mode == "floor":
+        return _floored(lowering, a, b, "floordiv")
+    verb = {None: "div", "trunc": "truncdiv"}[rounding_mode]
     return elementwise(lowering, [a, b], lambda x, y: [verb, x, y])
 
 
 @translates("floor_divide")
 def _floor_divide(lowering: Lowering, a: Operand, b: Operand) -> Tensor:
-    return elementwise(lowering, [a, b], lambda x, y: ["floordiv", x, y])
+    return _floored(lowering, a, b, "floordiv")
+
+
+@translates("remainder")
+def _remainder(lowering: Lowering, a: Operand, b: Operand, **_: Any) -> Tensor:
+    return _floored(lowering, a, b, "mod")
+
+
+def _floored(lowering: Lowering, a: Operand, b: Operand, name: str) -> Tensor:
+    """``floordiv`` or ``mod`` as torch rounds; those of a Pipeline round integers down for positive divisors only."""
+    dtype = lowering.dtype
+    zero, one = ex.const(0, dtype), ex.const(1, dtype)
+
+    def value(x: Expr, y: Expr) -> Expr:
+        made: Expr = [name, x, y]
+        if category(dtype) != 1 or dtype == "uint8" or (not isinstance(b, Tensor) and b > 0):
+            return made
+        short = ["and", ["lt", y, zero], ["ne", ["mod", x, y], zero]]
+        return ["select", short, ["add", made, y] if name == "mod" else ["sub", made, one], made]
+
+    return elementwise(lowering, [a, b], value)
 
 
 @translates("true_divide")
@@ -243,7 +265,10 @@ for _name in (
 
 
 def _rounding(name: str) -> Callable[..., Tensor]:
-    def translate(lowering: Lowering, a: Tensor, **_: Any) -> Tensor:
+    def translate(lowering: Lowering, a: Tensor, *, decimals: int = 0) -> Tensor:
+        if decimals and category(a.dtype) == 2:
+            unit, verbs = ex.const(10.0 ** abs(decimals), a.dtype), ("mul", "div") if decimals > 0 else ("div", "mul")
+            return elementwise(lowering, [a], lambda x: [verbs[1], ["call", name, [verbs[0], x, unit]], unit])
         return elementwise(lowering, [a], lambda x: ["call", name, x] if category(a.dtype) == 2 else x)
 
     return translate

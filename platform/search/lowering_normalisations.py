@@ -67,10 +67,14 @@ def _log_softmax(lowering: Lowering, a: Tensor, dim: int, *_args: Any, **_: Any)
     def reduced(i: Sequence[Expr]) -> list[Expr]:
         return [ex.index(0) if k == axis else p for k, p in enumerate(i)]
 
-    shift = lowering.define(
-        f"{name}_shift", best.shape, a.dtype, lambda i: ["add", best.at(i), ["call", "log", total.at(i)]]
-    )
-    return lowering.define(f"{name}_log", a.shape, a.dtype, lambda i: ["sub", a.at(i), shift.at(reduced(i))])
+    logs = lowering.define(f"{name}_log_sum", total.shape, a.dtype, lambda i: ["call", "log", total.at(i)])
+
+    def value(i: list[Expr]) -> Expr:
+        # First the maximum: added to the logarithm it would swallow it where all of a row is far from 0.
+        near: Expr = ["strict", ["sub", a.at(i), best.at(reduced(i))]]
+        return ["strict", ["sub", near, logs.at(reduced(i))]]
+
+    return lowering.define(f"{name}_log", a.shape, a.dtype, value)
 
 
 def normalised(

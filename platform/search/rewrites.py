@@ -52,6 +52,8 @@ def separable_window(pipeline: Pipeline, name: str) -> Pipeline:
     if found is None or sum(d.extent > 1 for d in domain) < 2 or found[0] == "mul" or found[1][0] != "load":
         return pipeline
     verb, element = found
+    if func.value[0] != "const" or (verb == "add" and func.value[1] != 0):
+        return pipeline  # both passes begin at it: for a sum it would count once more in every row
     first, later = domain[0], {d.name for d in domain[1:]}
     dims = {d.name: d for d in func.dims}
     inner_index, outer_index = list(element[2]), {d.name: ex.var(d.name) for d in func.dims}

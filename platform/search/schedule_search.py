@@ -19,6 +19,7 @@ import numpy as np
 
 from kernelwright.records import Directive
 from kernelwright.records.pipeline import Pipeline
+from kernelwright.records.record import write_whole
 from kernelwright.search.cost_model import CostModel, Sample
 from kernelwright.search.exploring import METHODS, Ranked, explore, ranked
 from kernelwright.search.features import features_of
@@ -90,6 +91,10 @@ class SearchState:
         passed = [p for p in self.points if p.ns is not None]
         return min(passed, key=lambda p: p.ns or 0.0) if passed else None
 
+    def best_within(self, seconds: float) -> Point | None:
+        """The fastest that was measured in time: the last measurement may end after the budget."""
+        return SearchState(self.method, self.seed, [p for p in self.points if p.seconds <= seconds]).best
+
     @property
     def invalid(self) -> dict[str, int]:
         """Status -> number of schedules that failed with it."""
@@ -110,9 +115,7 @@ class SearchState:
 
     def save(self, path: Path) -> None:
         """Write it whole or not at all."""
-        aside = path.with_suffix(".part")
-        aside.write_text(json.dumps({"format": FORMAT, **asdict(self)}), encoding="utf-8")
-        aside.replace(path)
+        write_whole(path, json.dumps({"format": FORMAT, **asdict(self)}))
 
     @staticmethod
     def load(path: Path) -> SearchState:
@@ -167,6 +170,7 @@ class ScheduleSearch:
         self._seeded: list[np.ndarray] = []
         """Genomes nearest to the seeds that passed, to go on from."""
         self._known = {p.key for p in self.state.points if p.genome}
+        self._save: Path | None = None
         self._begun = clock()
         self._relearn()
 
@@ -176,8 +180,9 @@ class ScheduleSearch:
         Args:
             seconds: of all sittings together.
             measurements: likewise.
-            save: written after every round, to resume from; None keeps nothing.
+            save: written after every measurement, to resume from; None keeps nothing.
         """
+        self._save = save
         self._begun = self._clock() - self.state.spent_s
         left = lambda: measurements - len(self.state.points)  # noqa: E731
         for name, directives in self._seeds:
@@ -193,9 +198,6 @@ class ScheduleSearch:
             before = len(self.state.points)
             self._round(min(ROUND, left()), seconds)
             idle = idle + 1 if len(self.state.points) == before else 0
-            self.state.spent_s = self._elapsed()
-            if save is not None:
-                self.state.save(save)
         self.state.spent_s = self._elapsed()
         if save is not None:
             self.state.save(save)
@@ -276,6 +278,9 @@ class ScheduleSearch:
         self._remember_seed(point)
         if measured.ns is None:
             log.info("a schedule failed: %s %s", measured.status, measured.detail[:200])
+        self.state.spent_s = point.seconds
+        if self._save is not None:
+            self.state.save(self._save)  # a measurement takes seconds: none is made twice
         return point
 
     def _relearn(self) -> None:
@@ -295,7 +300,9 @@ class ScheduleSearch:
 
     def _learn(self, point: Point) -> None:
         """Remember a measured schedule; one that failed counts as slow, so that the search leaves its surroundings."""
-        slow = max([s.measured_ns for s in self._samples] + [point.predicted_ns]) * FAILED_AS
+        # Of what passed alone: the label of one failure must not be the measure of the next.
+        timed = [p.ns for p in self.state.points if p.ns is not None]
+        slow = max(timed, default=point.predicted_ns) * FAILED_AS
         genome = np.array([point.genome], dtype=np.int32)
         features = features_of(self.space, settle(self.space, genome, np.random.default_rng(0)))
         self._samples.append(Sample(features.terms[0], features.facts, slow if point.ns is None else point.ns))

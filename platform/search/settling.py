@@ -213,7 +213,7 @@ class _Settling:
         self._partial(i, genes, stage)
         tiles = genes[:, TILE : TILE + 2 * n].reshape(len(genes), n, 2)
         genes[:, TILE + 2 * n :] = 0
-        outer, inner = self._tiles(tiles, extent)
+        outer, inner = self._tiles(tiles, extent, reduced=loops.reduced > 0)
         genes[:, TILE : TILE + 2 * n] = tiles.reshape(len(genes), 2 * n)
         lanes = self._lanes(genes, inner)
         vector = np.where(np.arange(n) == genes[:, VECTOR, None], lanes[:, None], 1)
@@ -246,8 +246,9 @@ class _Settling:
             genes[on, gene] = 0
 
     @staticmethod
-    def _tiles(tiles: np.ndarray, extent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Sizes of both levels; genes of tiles that are no smaller than what they cut become 0."""
+    def _tiles(tiles: np.ndarray, extent: np.ndarray, *, reduced: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Sizes of both levels; genes of tiles that are no smaller than what they cut become 0. A lone level is the
+        outer one, so that a schedule has one genome; with a reduction both differ, as it may run between them."""
         sizes = np.left_shift(1, tiles[:, :, 0]).astype(np.float64)
         cut = (tiles[:, :, 0] > 0) & (sizes < extent)
         tiles[:, :, 0] = np.where(cut, tiles[:, :, 0], 0)
@@ -255,7 +256,12 @@ class _Settling:
         sizes = np.left_shift(1, tiles[:, :, 1]).astype(np.float64)
         cut = (tiles[:, :, 1] > 0) & (sizes < outer)
         tiles[:, :, 1] = np.where(cut, tiles[:, :, 1], 0)
-        return outer, np.where(cut, sizes, outer)
+        inner = np.where(cut, sizes, outer)
+        lone = (tiles[:, :, 1] > 0).any(axis=1) & ~(tiles[:, :, 0] > 0).any(axis=1)
+        if not reduced:
+            tiles[lone, :, 0], tiles[lone, :, 1] = tiles[lone, :, 1], 0
+            outer[lone] = inner[lone]
+        return outer, inner
 
     def _lanes(self, genes: np.ndarray, inner: np.ndarray) -> np.ndarray:
         """Vector widths: no wider than the inner tile."""

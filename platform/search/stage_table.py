@@ -135,7 +135,7 @@ class StageTable:
         return result
 
     def _motion(self) -> dict[tuple[int, int], np.ndarray]:
-        """(func, callee) -> [dims of func] how a load moves along each loop if it is the vector: UNIT, SAME, ..."""
+        """(func, callee) -> [dims of func, then its reduction loops] how a load moves if that is the vector."""
         found: dict[tuple[int, int], np.ndarray] = {}
         for i, stage in enumerate(self.stages):
             variables = [d.name for d in stage.func.dims]
@@ -146,7 +146,7 @@ class StageTable:
                     if at in slopes:
                         _compose(axes, self.axes[at, j], self.stages[at], slopes[at], first=at == i)
                 slopes[j] = axes
-                found[i, j] = np.array([_kind(axes, d) for d in stage.dims], dtype=np.int64)
+                found[i, j] = np.array([_kind(axes, d) for d in [*stage.dims, *stage.reduced]], dtype=np.int64)
         return found
 
 
@@ -162,7 +162,7 @@ def _compose(
     own = {d.name: n for n, d in enumerate(user.func.dims)}
     for axis, reach in zip(axes, reaches, strict=True):
         for name, slope in reach.slopes.items():
-            if name not in own:
+            if name not in own and not (first and name in user.reduced):
                 continue
             for variable, (factor, wild) in ({name: (1.0, False)} if first else above[own[name]]).items():
                 old, was = axis.get(variable, (0.0, False))
@@ -258,7 +258,7 @@ def _count(node: Expr, counts: np.ndarray, calls: dict[str, Call], own: str, *, 
         counts[2] += 1
     elif kind in SELECTING:
         counts[3] += 1
-    elif kind != "likely":
+    elif kind not in ("likely", "strict"):
         counts[0] += 1
     for child in node[2:] if kind in ("call", "cast") else node[1:]:
         _count(child, counts, calls, own, main=main)

@@ -156,6 +156,9 @@ def make_plan(
     for arm, options in (suite.arms or {MAIN: {}}).items():
         if not _ARM.fullmatch(arm):
             raise ConfigError(f"the arm's name {arm!r} must be of letters, digits, - and _")
+        if shared := sorted({"device", "seed"} & dotted(options).keys()):
+            message = f"arm {arm}: all arms have the same {' and '.join(shared)}, so this would change nothing"
+            raise ConfigError(message, hint="--device and --seed are the suite's")
         config = load_config(values={**dotted(suite.options), **asked, **dotted(options)})
         arms[arm] = config.model_dump(mode="json")
     first = next(iter(arms.values()))
@@ -165,10 +168,10 @@ def make_plan(
         description=suite.description,
         tasks=tuple(tasks_of(suite)),
         samples=suite.samples,
-        seed=suite.seed,
+        seed=int(asked.get("seed", suite.seed)),
         arms=arms,
         switches={arm: _in_words(options) for arm, options in suite.arms.items()},
-        devices=suite.devices or (str(first["device"]),),
+        devices=(str(asked["device"]),) if "device" in asked else suite.devices or (str(first["device"]),),
         at_once=suite.at_once,
         limit_s=suite.limit_s,
         preflight=suite.preflight,

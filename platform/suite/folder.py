@@ -30,7 +30,6 @@ class SuiteFolder:
         self.lock_file = root / "suite.lock"
         self.report_html = root / "report.html"
         self.report_json = root / "report.json"
-        self.export = root / "export"
 
     @property
     def suite_id(self) -> str:

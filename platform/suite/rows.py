@@ -16,6 +16,8 @@ from kernelwright.records import (
     Depth,
     Environment,
     Evaluation,
+    KernelFacts,
+    Level,
     RunSummary,
     SampleTimes,
     Status,
@@ -108,7 +110,8 @@ def _of_run(run: RunFolder, cell: Cell) -> dict[str, Any]:
         "reason": summary.reason,
         "family": cell.task.family or (task.family if task is not None else "unknown"),
         "reduced": task is not None and any(w.reduced for w in task.workloads),
-        "compiled": any(e.status not in UNBUILT for e in every),
+        "compiled": any(e.status not in UNBUILT or _only_built(e) for e in every),
+        "limits": tuple(dict.fromkeys(_limits(k) for e in every if _only_built(e) for k in e.kernels)),
         "correct": any(e.passed and e.depth is not Depth.SCREEN for e in every),
         "best_baseline": next((b.name for b in baselines if b.best), ""),
         "baselines_us": {
@@ -127,6 +130,18 @@ def _of_run(run: RunFolder, cell: Cell) -> dict[str, Any]:
         "machine": environment.machine_id if environment is not None else "",
     }
     return told | _of_best(best, weights, {b.name for b in baselines}) | model_costs(run, summary)
+
+
+def _only_built(evaluation: Evaluation) -> bool:
+    """Compiled without a complaint, where nothing is run."""
+    judged = evaluation.level, evaluation.status
+    return judged == (Level.COMPILED, Status.UNJUDGED) and evaluation.failure is None
+
+
+def _limits(kernel: KernelFacts) -> str:
+    share = "" if kernel.occupancy is None else f", occupancy {kernel.occupancy:.0%}"
+    by = f" by {kernel.limiter}" if share and kernel.limiter else ""
+    return f"{kernel.kernel} for {kernel.architecture}: {kernel.registers} registers{share}{by}"
 
 
 def _best(evaluations: Sequence[Evaluation]) -> Evaluation | None:
@@ -155,9 +170,10 @@ def _sampled(best: Evaluation, baselines: set[str]) -> dict[str, SampleTimes]:
     series: dict[str, list[float]] = {}
     for pair in next(iter(best.raw.values()), ()):
         for name, samples in pair.items():
-            if name.endswith("-again"):
-                continue  # the A/A control
-            kept = series.setdefault(name if name in baselines else "candidate", [])
+            mine = name == best.candidate_id
+            if not mine and name not in baselines:
+                continue  # the A/A control: another process of a baseline
+            kept = series.setdefault("candidate" if mine else name, [])
             kept += [float(s) for s in samples if s is not None]
     return {
         name: SampleTimes(mean_us=fmean(s), std_us=pstdev(s), min_us=min(s), max_us=max(s), samples=len(s))

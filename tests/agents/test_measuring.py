@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.records import a_candidate, a_task, an_evaluation
+from fakes.records import a_candidate, a_task, an_environment, an_evaluation
 from fakes.sessions import ScriptedSession
 
 from kernelwright.agents.measuring import Measured, measure_run
@@ -117,3 +117,11 @@ def test_a_device_without_times_is_refused(tmp_path: Path) -> None:
 def test_a_run_without_candidates_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WorkspaceError, match="no candidates"):
         measured(Workspace.open(tmp_path).new_run("empty"), Judge({}))
+
+
+def test_what_another_machine_measured_is_judged_here(tmp_path: Path) -> None:
+    run, there = compiled_run(tmp_path), an_environment(cpu="another")
+    for candidate in candidates():
+        run.add_evaluation(an_evaluation(candidate, speedup=9.0, latency_us={"default": 1.0}, environment=there))
+    made = measured(run, Judge({c.id: 100.0 for c in candidates()}))
+    assert (made.judged, made.kept) == (4, 0)

@@ -51,8 +51,12 @@ class Comparing:
         self.pipeline: Pipeline = PIPELINES[name](options.width, options.height)
         self.data = self.pipeline.model_dump(mode="json")
         self.file = options.out / f"{name}.json"
+        asked = {key: getattr(options, key) for key in ("width", "height", "seconds", "threads")}
         empty = {"name": name, "stages": len(self.pipeline.funcs), "seconds": 0.0, "notes": {}, "rounds": []}
+        empty["asked"] = asked
         self.row: dict[str, Any] = json.loads(self.file.read_text()) if self.file.exists() else empty
+        if self.row.get("asked") != asked:
+            raise SystemExit(f"{self.file} was made with {self.row.get('asked')}: choose another OUT")
 
     def run(self) -> dict[str, Any]:
         """What is missing of it."""
@@ -105,7 +109,8 @@ class Comparing:
                 searching.run(seconds=self.row["seconds"], measurements=MOST, save=file)
         failed = sum(searching.state.invalid.values())
         self.row["notes"][kind] = f"{len(searching.state.points)} measured, {failed} failed"
-        return searching.best_directives()
+        best = searching.state.best_within(self.row["seconds"])
+        return [Directive.model_validate(d) for d in best.directives] if best else []
 
     def seeds(self) -> Seeds:
         """The autoschedulers' schedules as Directives; what has none is left out, and noted."""

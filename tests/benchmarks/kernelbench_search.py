@@ -59,6 +59,9 @@ def run_suite(
         file.write_text(yaml.safe_dump(definition), encoding="utf-8")
         command += [str(file)]
     else:
+        kept = yaml.safe_load((out / "suite.yaml").read_text(encoding="utf-8"))
+        if (kept["options"], kept["kernelbench"]["ids"]) != (dict(options), list(ids)):
+            raise SystemExit(f"{out} holds a suite of other options or tasks: choose another OUT")
         command += ["--resume", known.suite_id]
     done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
     folder = suite_of(out)

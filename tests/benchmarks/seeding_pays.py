@@ -36,12 +36,16 @@ def third() -> list[str]:
     return frozen_ids()[1::3]
 
 
-def curve_of(events: Sequence[dict[str, Any]]) -> Curve:
-    """Best so far: (measurements, speed-up over the best baseline) wherever it improved."""
+def curve_of(events: Sequence[dict[str, Any]], seconds: float = math.inf) -> Curve:
+    """Best so far: (measurements, speed-up over the best baseline) wherever it improved, in so many seconds of search:
+    the second arm of a task finds the baselines built, and would have their time on top."""
     found: Curve = []
     best = 0.0
+    opened = next((e["data"]["spent_s"] for e in events if e.get("kind") == "prepared"), 0.0)
     for event in events:
         data = event.get("data", {})
+        if data.get("spent_s", 0.0) - opened > seconds:
+            break
         score = data.get("score") if event.get("kind") == "trial" else None
         if event.get("kind") == "evaluation" and data.get("status") == "PASSED" and data.get("speedup"):
             score = data["speedup"]["value"] if isinstance(data["speedup"], dict) else data["speedup"]
@@ -56,14 +60,14 @@ def until(curve: Curve, wanted: float) -> float:
     return next((float(n) for n, value in curve if value >= wanted), math.inf)
 
 
-def curves(folder: SuiteFolder) -> dict[str, dict[str, Curve]]:
-    """Task -> arm -> curve."""
+def curves(folder: SuiteFolder, seconds: float) -> dict[str, dict[str, Curve]]:
+    """Task -> arm -> curve of so many seconds of search."""
     found: dict[str, dict[str, Curve]] = {}
     for row in folder.rows():
         file = folder.root / row.run / "events.jsonl"
         if row.run and file.is_file():
             events = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line]
-            found.setdefault(row.task, {})[row.arm] = curve_of(events)
+            found.setdefault(row.task, {})[row.arm] = curve_of(events, seconds)
     return found
 
 
@@ -72,6 +76,11 @@ def print_report(found: dict[str, dict[str, Curve]], total: int) -> None:
     own, shared = [], []
     for task, arms in found.items():
         cold, seeded = arms.get("cold", []), arms.get("seeded", [])
+        if cold and "seeded" in arms and not seeded:
+            own.append(math.inf)  # a search that finds nothing is no reason to leave the task out
+            shared.append(math.inf)
+            print(f"{task[:44]:44} nothing found when seeded")
+            continue
         if not cold or not seeded:
             print(f"{task[:44]:44} {'no result' if 'seeded' in arms and 'cold' in arms else 'not run yet'}")
             continue
@@ -104,7 +113,7 @@ def main() -> None:
         # Nothing is claimed of these runs, so nothing is confirmed.
         options = {**OPTIONS, "budget": {"seconds": arguments.seconds + OPENING_S}, "judge": {"confirm": False}}
         folder = run_suite(arguments.out, arguments.root, ids=ids, options=options, arms=ARMS)
-    print_report(curves(folder) if folder else {}, len(ids))
+    print_report(curves(folder, arguments.seconds) if folder else {}, len(ids))
 
 
 if __name__ == "__main__":

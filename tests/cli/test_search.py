@@ -6,9 +6,9 @@ import pytest
 from typer.testing import CliRunner
 
 from kernelwright.cli.app import app
-from kernelwright.cli.search import _model
-from kernelwright.errors import ConfigError, TaskError, UserError
-from kernelwright.tasks.loading import shipped_tasks
+from kernelwright.cli.search import _model, _read, _started
+from kernelwright.errors import ConfigError, TaskError, UserError, WorkspaceError
+from kernelwright.tasks.loading import find_task, shipped_tasks, standard_roots
 
 runner = CliRunner()
 
@@ -88,3 +88,17 @@ def test_an_algorithm_written_by_hand_is_searched_and_a_wrong_one_is_not(tmp_pat
     assert "blurx" in (tmp_path / "b" / "candidate.json").read_text()
     other = runner.invoke(app, [*command, "--out", str(tmp_path / "b")])
     assert "another task or algorithm" in str(other.exception)
+
+
+def test_a_search_for_other_threads_is_not_gone_on_with(tmp_path):
+    task = find_task("row_sum", {}, standard_roots(tmp_path))
+    asked = {"format": "kernelwright/search-start/1", "task": task.id, "algorithm": "", "threads": 1}
+    (tmp_path / "start.json").write_text(json.dumps(asked))
+    with pytest.raises(WorkspaceError, match="threads"):
+        _started(None, task, None, tmp_path, threads=2)
+
+
+def test_a_list_is_no_schedule(tmp_path):
+    (tmp_path / "s.json").write_text("[]")
+    with pytest.raises(UserError, match="is no schedule"):
+        _read(tmp_path / "s.json")

@@ -82,26 +82,23 @@ def killed_and_resumed(folder: Path, task: Path, after_s: float) -> str:
     )
 
 
-def sweep(folder: Path, points: int) -> None:
-    seed = random.SystemRandom().randrange(10**6)
-    rng = random.Random(seed)
-    task = small_task(folder)
-    began = time.monotonic()
-    whole = kernelwright("optimize", task, *OPTIONS, workspace=folder / "whole")
-    wall_s = time.monotonic() - began
-    assert whole.code in (0, 1), whole.err
-    print(f"seed {seed}; an uninterrupted run takes {wall_s:.1f} s")
-    for number in range(points):
-        print(killed_and_resumed(folder / f"w{number}", task, rng.uniform(0, wall_s)))
-
-
 def test_kill_and_resume(tmp_path):
-    sweep(tmp_path, 2)
+    after_s = random.SystemRandom().uniform(2, 20)
+    print(killed_and_resumed(tmp_path / "w", small_task(tmp_path), after_s))
 
 
 @pytest.mark.slow
 def test_kill_and_resume_at_20_points(tmp_path):
-    sweep(tmp_path, 20)
+    seed = random.SystemRandom().randrange(10**6)
+    rng = random.Random(seed)
+    task = small_task(tmp_path)
+    began = time.monotonic()
+    whole = kernelwright("optimize", task, *OPTIONS, workspace=tmp_path / "whole")
+    wall_s = time.monotonic() - began
+    assert whole.code in (0, 1), whole.err
+    print(f"seed {seed}; an uninterrupted run takes {wall_s:.1f} s")
+    for number in range(20):
+        print(killed_and_resumed(tmp_path / f"w{number}", task, rng.uniform(0, wall_s)))
 
 
 def test_ctrl_c_ends_cleanly_with_the_best_so_far(tmp_path):

@@ -7,9 +7,11 @@ import pytest
 from fakes.records import a_candidate, a_decision, a_failure, a_ratio, a_summary
 from fakes.runs import a_blur_run, a_run_where_nothing_fitted, a_stopped_run
 
-from kernelwright.records import Depth, Failure, Ratio, Status, Step, Trajectory
+from kernelwright.records import Depth, Evaluation, Failure, Ratio, Status, Step, Trajectory
+from kernelwright.records.wording import WHATEVER
+from kernelwright.report.page import method
 from kernelwright.report.run_records import RunRecords
-from kernelwright.report.words import STATUS_WORDS, failure_words, headline, lesson, prediction_words
+from kernelwright.report.words import STATUS_WORDS, failure_words, headline, lesson, prediction_words, reason_words
 
 
 def test_every_status_has_words_that_fit_a_narrow_column() -> None:
@@ -107,3 +109,49 @@ def test_a_lesson_that_only_repeats_the_numbers_is_left_out() -> None:
     repeated = a_decision(measured=a_ratio(1.12), learned="predicted 1.05x, measured 1.12x [1.10, 1.14]")
     assert lesson(repeated, None) == ""
     assert lesson(a_decision(learned="Registers spill."), None) == "Registers spill."
+
+
+def with_last(records: RunRecords, change: Callable[[Evaluation], Evaluation]) -> RunRecords:
+    """The same run with another most thorough judgement of its best."""
+    best = records.summary.best_candidate
+    steps = tuple(
+        s.model_copy(update={"evaluations": (*s.evaluations[:-1], change(s.evaluations[-1]))})
+        if s.decision.child == best
+        else s
+        for s in records.steps
+    )
+    return replace(records, trajectory=records.trajectory.model_copy(update={"steps": steps}))
+
+
+def test_a_confirmation_that_ended_unstable_claims_nothing() -> None:
+    def unstable(evaluation: Evaluation) -> Evaluation:
+        why = "the same baseline drifts by 14 %"
+        return a_failure(evaluation.candidate_id, Status.UNSTABLE, why, depth=Depth.CONFIRMED)
+
+    records = with_last(a_blur_run(), unstable)
+    told = headline(records)
+    assert records.claimed is None and told.tone == "neutral"
+    assert any(note.startswith("Not confirmed: the same baseline drifts") for note in told.notes)
+    assert not any("was confirmed" in sentence for sentence in method(records))
+
+
+def test_the_interval_is_said_to_be_what_it_is() -> None:
+    def five(evaluation: Evaluation) -> Evaluation:
+        assert evaluation.speedup is not None
+        return evaluation.model_copy(update={"speedup": evaluation.speedup.model_copy(update={"processes": 5})})
+
+    told = " ".join(method(with_last(a_blur_run(), five)))
+    assert "Student's" in told and "5 pairs of fresh processes" in told and "bootstrap" not in told
+    assert "bootstrap" in " ".join(method(a_blur_run()))
+
+
+def test_what_holds_whatever_host_code_does_is_told() -> None:
+    bound = f"at least 1.10x over compile {WHATEVER}"
+    records = with_last(a_blur_run(), lambda e: e.model_copy(update={"static_notes": ("odd", bound)}))
+    assert f"Timed with host code: {bound}." in headline(records).notes
+
+
+def test_endings_have_words_whatever_they_add() -> None:
+    assert reason_words("floor: the best reaches 96% of it") == "the machine's floor was reached"
+    assert reason_words("no progress in 2 rounds") == "further rounds brought nothing"
+    assert reason_words("something new") == "something new"

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from search.pipelines import KINDS, made
 
+from kernelwright.records.pipeline import Func, FuncUpdate, LoopDim, Pipeline, PipelineBuffer
 from kernelwright.search.cost_model import INPUTS, CostModel, Sample, spearman
 from kernelwright.search.features import FACTS, TERMS, features_of
-from kernelwright.search.genomes import INLINE, KIND, GenomeSpace
+from kernelwright.search.genomes import INLINE, KIND, LANES, PARTIAL, VECTOR, GenomeSpace
 from kernelwright.search.settling import settle
 from kernelwright.search.stage_table import StageTable
 
@@ -111,3 +112,22 @@ def test_a_model_survives_its_file_and_another_file_is_refused(tmp_path):
 def test_rank_correlation():
     assert spearman([1, 2, 3], [10, 20, 30]) == pytest.approx(1) and spearman([1, 2, 3], [3, 2, 1]) == pytest.approx(-1)
     assert spearman([1], [1]) == 0.0
+
+
+@pytest.mark.parametrize(("place", "moves"), [("rx", "load_unit"), ("xr", "load_strided")])
+def test_partial_results_read_the_same_bytes_and_move_along_the_sum(place, moves):
+    loops = {"r": ["rvar", "r"], "x": ["var", "x"]}
+    value = ["add", ["load", "s", [["var", "x"]]], ["load", "a", [loops[v] for v in place]]]
+    step = FuncUpdate(domain=(LoopDim(name="r", extent=4096),), index=(["var", "x"],), value=value)
+    dims = (LoopDim(name="x", extent=1024),)
+    func = Func(name="s", dtype="float32", dims=dims, value=["const", 0.0, "float32"], updates=(step,))
+    shape = (1024, 4096) if place == "rx" else (4096, 1024)
+    buffer = PipelineBuffer(name="a", kind="input", dtype="float32", shape=shape)
+    space = GenomeSpace(StageTable(Pipeline(buffers=(buffer,), funcs=(func,), outputs=("s",))))
+    genomes = space.plain(2)
+    genomes[:, 0, VECTOR], genomes[:, 0, LANES], genomes[1, 0, PARTIAL] = -1, 0, 1
+    settled = settle(space, genomes, np.random.default_rng(0))
+    scalar, partial = (dict(zip(TERMS, t, strict=True)) for t in features_of(space, settled).terms[:, 0])
+    for name in ("to_first_cache", "to_second_cache"):
+        assert partial[name] == scalar[name] > 0
+    assert partial["load_same"] == 0 < partial[moves]

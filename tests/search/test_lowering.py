@@ -330,3 +330,23 @@ def test_random_modules_drawn_from_the_table():
         )  # fmt: skip
         want = module.double()(arguments[0].double()).numpy()
         assert np.sqrt(((got - want) ** 2).mean() / (want**2).mean()) < 1e-5
+
+
+def test_integers_round_down_whatever_the_divisors_sign():
+    a = torch.tensor([-8, -7, -1, 0, 1, 7, 8], dtype=torch.int32).repeat(4)
+    b = torch.tensor([-2, -3, 3, 2], dtype=torch.int32).repeat_interleave(7)
+    check(lambda a, b: (a // b, a % b, torch.div(a, b, rounding_mode="floor")), a, b)
+
+
+def test_quotients_next_to_whole_numbers_are_not_rounded_up():
+    a = torch.arange(1, 400) * 0.1
+    check(lambda a, b: (a // b, a % b, torch.fmod(a, b)), a, torch.full_like(a, 0.1))
+
+
+def test_log_softmax_of_rows_far_from_zero():
+    x, target = draw(6, 50) + 2.0**14, torch.tensor([3, 0, 36, 7, 7, 1])
+    check(lambda t, k: (F.log_softmax(t, 1), F.cross_entropy(t, k, reduction="none")), x, target)
+
+
+def test_rounding_to_decimals():
+    check(lambda t: (torch.round(t, decimals=2), torch.round(t * 100, decimals=-1)), draw(5, 38))

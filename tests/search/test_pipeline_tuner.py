@@ -76,3 +76,17 @@ def test_tunables_leave_schedules_their_share():
 
 def test_other_languages_pass_through():
     assert not tune(a_candidate(), lambda c: 1.0)[1].seen
+
+
+def test_a_lucky_screen_is_judged_again_before_it_wins():
+    begun = start()
+    screen = Screen(lambda c: 1.0 if c.id == begun.id else 1.02)
+    best = PipelineTuner(OptunaTuner(), measurements=6).tune(
+        begun,
+        screen=screen,
+        budget=TuningBudget(measurements=50, seconds=60.0),
+        seed=0,
+        on_trial=lambda t: None,
+        judge=lambda c: an_evaluation(c, speedup=1.0 if c.id == begun.id else 0.9),
+    )
+    assert best.id == begun.id

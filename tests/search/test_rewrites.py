@@ -75,3 +75,14 @@ def test_fast_math_stays_within_a_millionth():
     assert changed != pipeline
     (got,) = run_pipeline(changed, [], arguments, module)
     np.testing.assert_allclose(got, module(*arguments).numpy(), rtol=5e-6, atol=5e-6)
+
+
+def test_a_sum_that_begins_elsewhere_is_not_cut_in_two():
+    pipeline, *_ = pipeline_of(lambda t: F.avg_pool2d(t, 3, 1), 1, 1, 20, 20)
+    (name,) = Structure(pipeline).pools
+    begun = [
+        f.model_copy(update={"value": ["const", 1.0, "float32"]}) if f.name == name else f for f in pipeline.funcs
+    ]
+    changed = pipeline.model_copy(update={"funcs": tuple(begun)})
+    assert REWRITES["separable_window"](pipeline, name) != pipeline
+    assert REWRITES["separable_window"](changed, name) == changed

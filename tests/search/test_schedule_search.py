@@ -8,7 +8,7 @@ from kernelwright.records import Directive
 from kernelwright.search.cost_model import CostModel
 from kernelwright.search.exploring import METHODS, beam, explore
 from kernelwright.search.genomes import GenomeSpace
-from kernelwright.search.schedule_search import Measured, ScheduleSearch, SearchState
+from kernelwright.search.schedule_search import Measured, Point, ScheduleSearch, SearchState
 from kernelwright.search.schedule_text import print_schedule
 from kernelwright.search.stage_table import StageTable
 
@@ -88,3 +88,32 @@ def test_a_beam_is_better_than_chance_by_the_models_own_lights():
 def test_an_unknown_method_is_refused_with_those_that_exist():
     with pytest.raises(ValueError, match="greedy, beam"):
         search(Machine(), method="oracle")
+
+
+def test_failures_are_slower_than_what_passed_not_than_one_another():
+    calls = iter(range(1000))
+    machine = lambda d: Measured(1e5, "PASSED") if next(calls) % 2 == 0 else Measured(None, "TIMEOUT")  # noqa: E731
+    searching = search(machine, method="random")
+    searching.run(seconds=60, measurements=24)
+    assert max(s.measured_ns for s in searching._samples) == 4e5
+
+
+def test_a_kill_among_the_seeds_loses_nothing(tmp_path):
+    calls = iter(range(9))
+
+    def machine(directives):
+        if next(calls) == 2:
+            raise KeyboardInterrupt
+        return Measured(1e5, "PASSED")
+
+    seeds = [(f"s{n}", [Directive(func="softmax", verb="vectorize", args=("x", n))]) for n in (4, 8, 16)]
+    with pytest.raises(KeyboardInterrupt):
+        search(machine, seeds=seeds).run(seconds=60, measurements=9, save=tmp_path / "s.json")
+    assert [p.source for p in SearchState.load(tmp_path / "s.json").points] == ["s4", "s8"]
+
+
+def test_what_ended_after_the_time_is_not_the_best_within_it():
+    times = [(5.0, 10.0), (1.0, 90.0)]
+    points = [Point(n, [], [], ns, "PASSED", 0.0, at, "random") for n, (ns, at) in enumerate(times)]
+    state = SearchState("random", 0, points)
+    assert state.best.ns == 1.0 and state.best_within(60.0).ns == 5.0

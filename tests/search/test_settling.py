@@ -6,7 +6,7 @@ from search.pipelines import KINDS, made
 from search.references import run_pipeline
 
 from kernelwright.search.genome_directives import directives_of
-from kernelwright.search.genomes import AT, INLINE, KIND, ROOT, STORE, GenomeSpace
+from kernelwright.search.genomes import AT, INLINE, KIND, ROOT, STORE, TILE, GenomeSpace
 from kernelwright.search.schedule_text import print_schedule
 from kernelwright.search.settling import settle
 from kernelwright.search.stage_table import StageTable
@@ -108,3 +108,11 @@ def test_a_partial_schedule_decides_the_consumers_only():
     settled = settle(space, space.random(rng, 10), rng, decided=2)
     assert [n is not None for n in settled.nests] == [False, False, False, True, True]
     assert {d.func for d in directives_of(space, settled, 0)} <= set(space.table.names[3:5])
+
+
+def test_one_level_of_tiles_is_one_schedule():
+    space, *_ = space_of("blur")
+    genomes = space.plain(2)
+    genomes[0, -1, TILE], genomes[1, -1, TILE + 1] = 4, 4
+    settled = settle(space, genomes, np.random.default_rng(0))
+    assert settled.genomes[0, -1, TILE] == 4 and settled.keys[0] == settled.keys[1]

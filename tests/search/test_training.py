@@ -101,3 +101,10 @@ def test_the_shipped_model_says_where_it_comes_from():
     told = CostModel.shipped().provenance
     assert told["command"].startswith("kernelwright search train")
     assert {"learned_from", "held_out", "processor"} <= set(told) or (told["trained"] is False and told["why"])
+
+
+def test_other_threads_are_measured_anew(tmp_path):
+    machine = Machine()
+    for threads in (1, 2):
+        rows = collect(TrainingPlan(2, 2, seconds=100, threads=threads), tmp_path / "m.jsonl", machine)
+    assert machine.calls == 8 and {r["threads"] for r in rows} == {2}

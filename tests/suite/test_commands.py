@@ -91,6 +91,8 @@ def test_switches_are_options_of_the_configuration() -> None:
     ("arms", "words"),
     [
         (["full"], "not of the form NAME=SWITCHES"),
+        (["a=", 'b="'], "cannot be read"),
+        (["a=", "b=-o hint=["], "cannot be read"),
         (["full="], "at least two arms"),
         (["a=", "a="], "two arms are called 'a'"),
         (["a=", "b=--no-libary"], "is no switch"),

@@ -171,3 +171,11 @@ def test_a_plan_outlives_options_that_came_up_later() -> None:
     plan = plan.model_copy(update={"arms": {"main": older}})
     config = config_of(plan, cells_of(plan)[0], "cpu")
     assert config.profile and config.threads == 2
+
+
+def test_an_arm_cannot_ask_for_what_all_arms_share() -> None:
+    suite = SuiteDefinition(name="s", tasks=("a",), devices=("cpu",))
+    with pytest.raises(ConfigError, match="change nothing"):
+        make_plan(suite.model_copy(update={"arms": {"x": {}, "y": {"device": "emulated"}}}), suite_id="x")
+    plan = make_plan(suite, suite_id="x", overrides=["device=none", "seed=7"])
+    assert plan.devices == ("none",) and plan.seed == 7

@@ -7,13 +7,15 @@ import pytest
 from fakes.records import a_baseline, a_candidate, a_failure, a_task, an_environment, an_evaluation
 from suite.rows import a_plan
 
-from kernelwright.records import Depth, RunSummary, Status, SuitePlan, Workload
+from kernelwright.records import Depth, KernelFacts, Level, RunSummary, Status, SuitePlan, Workload
 from kernelwright.suite.cells import cells_of
 from kernelwright.suite.folder import SuiteFolder
 from kernelwright.suite.rows import geometric_mean, model_costs, row_of
+from kernelwright.toolexec.judge.contestant import CONTROL
 from kernelwright.workspace import RunFolder, Workspace
 
-RAW = {"default": [{"kernel": [50.0, None, 52.0], "compile": [100.0, 101.0, 99.0], "compile-again": [100.0] * 3}]}
+WINNER = a_candidate("// 1\n")
+RAW = {"default": [{WINNER.id: [50.0, None, 52.0], "compile": [100.0, 101.0, 99.0], f"compile{CONTROL}": [100.0] * 3}]}
 
 
 @pytest.fixture
@@ -32,7 +34,7 @@ def a_run(folder: SuiteFolder, **summary: object) -> RunFolder:
     """A run with a winner, a loser and one that does not compile."""
     run = folder.workspace_of("blur.main.0", Workspace(folder.root.parents[1])).new_run("blur")
     task = a_task(workloads=(Workload(name="default"), Workload(name="small", set={"SIZE": 64}, reduced=True)))
-    winner, loser, broken = a_candidate("// 1\n"), a_candidate("// 2\n"), a_candidate("// 3\n")
+    winner, loser, broken = WINNER, a_candidate("// 2\n"), a_candidate("// 3\n")
     for candidate in (winner, loser, broken):
         run.add_candidate(candidate)
     run.add_evaluation(an_evaluation(winner, speedup=2.1, latency_us={"default": 49.0}))
@@ -131,3 +133,18 @@ def test_costs_are_summed_over_calls_and_unknown_stays_unknown(tmp_path: Path, c
 def test_a_mean_over_workloads_follows_their_weights() -> None:
     assert geometric_mean({"a": 2.0, "b": 16.0}, {"a": 2.0, "b": 1.0}) == pytest.approx(4.0)
     assert geometric_mean({}, {}) is None
+
+
+def test_what_limits_kernels_that_were_only_compiled_is_in_the_row(folder: SuiteFolder, plan: SuitePlan) -> None:
+    run = folder.workspace_of("blur.main.0", Workspace(folder.root.parents[1])).new_run("blur")
+    kernel, task = a_candidate("// gpu\n"), a_task()
+    run.add_candidate(kernel)
+    facts = KernelFacts(kernel="blur", architecture="sm_90", registers=64, occupancy=0.5, limiter="registers")
+    built = an_evaluation(kernel, status=Status.UNJUDGED, level=Level.COMPILED, best_baseline="", kernels=(facts,))
+    run.add_evaluation(built)
+    run.save(task, run.task_file)
+    given = {"run_id": run.run_id, "task_name": "blur", "task_id": task.id, "engine": "search", "state": "finished"}
+    run.save(RunSummary(**given), run.summary_file)
+    row = row_of(folder, plan, cells_of(plan)[0], device="none", exit_code=1)
+    assert row.compiled and not row.correct
+    assert row.limits == ("blur for sm_90: 64 registers, occupancy 50% by registers",)

@@ -27,6 +27,7 @@ from kernelwright.records import (
     Status,
     TaskFacts,
 )
+from kernelwright.records.wording import WHATEVER
 from kernelwright.toolexec.judge.depths import Thoroughness
 from kernelwright.toolexec.judge.evaluating import Evaluating
 from kernelwright.toolexec.judge.gpu_looking import sanitized
@@ -251,7 +252,7 @@ def bounds(evaluation: Evaluation, hideable: Mapping[str, Hideable], weights: Ma
         total += weight
     if evaluation.speedup is not None and total:
         least = evaluation.speedup.low * math.exp(-slower / total)
-        told.append(f"at least {least:.2f}x over {evaluation.speedup.against} whatever its host code does")
+        told.append(f"at least {least:.2f}x over {evaluation.speedup.against} {WHATEVER}")
     return told
 
 

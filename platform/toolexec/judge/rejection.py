@@ -39,7 +39,8 @@ class Rejection(Exception):
 
 def trimmed(log: str, length: int = LOG_LENGTH) -> str:
     """The end of a log without control characters, cut to a size that can be shown."""
-    clean = re.sub(r"[^\t\n\x20-\x7e\u00a0-\uffff]", "", log)
+    # Line and paragraph separators and lone surrogates would break the files that it is kept in.
+    clean = re.sub(r"[^\t\n\x20-\x7e\u00a0-\u2027\u202a-\ud7ff\ue000-\uffff]", "", log)
     return clean if len(clean) <= length else "... " + clean[-length:]
 
 
@@ -55,7 +56,7 @@ def from_worker(failure: WorkerFailure, *, workload: str, doing: str, family: st
     status = STATUS_OF.get(failure.kind, Status.CHEATED)
     told = Failure(
         check=doing,
-        message=f"{doing}: {failure.message}",
+        message=trimmed(f"{doing}: {failure.message}"),
         workload=workload,
         family=family,
         log_tail=trimmed(failure.log),

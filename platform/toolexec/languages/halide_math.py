@@ -157,16 +157,33 @@ def _clamp(x: Any, low: Any, high: Any) -> Any:
     return hl.clamp(x, low, high)
 
 
+def _quotient(a: Any, b: Any, rounded: Callable[[Any], Any]) -> tuple[Any, Any, Any]:
+    """(a, b, a / b to a whole number) in float64: in float32 a / b may round up to a whole number that it is not."""
+    if _single(a):
+        a, b = hl.cast(hl.Float(64), a), hl.cast(hl.Float(64), b)
+    return a, b, rounded(a / b)
+
+
+def _rest(a: Any, b: Any, rounded: Callable[[Any], Any]) -> Any:
+    wide, by, whole = _quotient(a, b, rounded)
+    return hl.cast(a.type(), wide - whole * by)
+
+
 def _truncdiv(a: Any, b: Any) -> Any:
-    return hl.div_round_to_zero(a, b) if not a.type().is_float() else hl.trunc(a / b)
+    floating = a.type().is_float()
+    return hl.cast(a.type(), _quotient(a, b, hl.trunc)[2]) if floating else hl.div_round_to_zero(a, b)
 
 
 def _truncmod(a: Any, b: Any) -> Any:
-    return hl.mod_round_to_zero(a, b) if not a.type().is_float() else a - hl.trunc(a / b) * b
+    return _rest(a, b, hl.trunc) if a.type().is_float() else hl.mod_round_to_zero(a, b)
 
 
 def _floordiv(a: Any, b: Any) -> Any:
-    return hl.floor(a / b) if a.type().is_float() else a / b
+    return hl.cast(a.type(), _quotient(a, b, hl.floor)[2]) if a.type().is_float() else a / b
+
+
+def _mod(a: Any, b: Any) -> Any:
+    return _rest(a, b, hl.floor) if a.type().is_float() else a % b
 
 
 OPERATORS: dict[str, Callable[..., Any]] = {
@@ -176,7 +193,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "div": _divide,
     "floordiv": _floordiv,
     "truncdiv": _truncdiv,
-    "mod": lambda a, b: a % b if not a.type().is_float() else a - hl.floor(a / b) * b,
+    "mod": _mod,
     "truncmod": _truncmod,
     "min": hl.min,
     "max": hl.max,
@@ -198,6 +215,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "bitnot": lambda a: ~a,
     "abs": lambda a: hl.cast(a.type(), hl.abs(a)),
     "likely": hl.likely,
+    "strict": hl.strict_float,
     "select": hl.select,
     "clamp": _clamp,
 }

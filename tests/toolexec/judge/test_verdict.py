@@ -11,7 +11,8 @@ from kernelwright.toolexec.guards import ALL
 from kernelwright.toolexec.judge import verdict
 from kernelwright.toolexec.judge.judgement import Outcome, finish
 from kernelwright.toolexec.judge.measured import Measured
-from kernelwright.toolexec.judge.rejection import Rejection
+from kernelwright.toolexec.judge.rejection import Rejection, from_worker
+from kernelwright.toolexec.judge.worker_failure import WorkerFailure
 
 
 class Named:
@@ -118,3 +119,8 @@ def test_raw_samples_keep_who_sat_out():
     one = outcome(eager=200)
     one.measured.samples["eager"][3] = None
     assert verdict.raw_samples([one])["small"][0]["eager"][3] is None
+
+
+def test_a_workers_words_can_be_stored() -> None:
+    told = from_worker(WorkerFailure("runtime", "a\udc80b", "x\u2028y"), workload="w", doing="run").failure
+    assert (told.message, told.log_tail) == ("run: ab", "xy")
