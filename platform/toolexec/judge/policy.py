@@ -94,15 +94,16 @@ def check_library(workload: str, symbols: Symbols) -> list[str]:
 def check_module(bench: Bench, host: Host) -> list[str]:
     """A module may leave at most LIBRARY_SHARE of the arithmetic to operators, and its own kernels must matter."""
     with host({"observe": True}) as (contestant, _):
-        contestant.ensure_slots(3)
+        contestant.ensure_slots(4)
         try:
+            alone = answers(contestant, bench, 3)  # first: later it could remember that it was watched
             right = answers(contestant, bench, 0)
             seen = contestant.observed()
         except WorkerFailure as failure:
             message = f"it fails while its calls are observed, whose work it is cannot be told: {failure.message}"
             raise refused(bench.workload, message) from failure
         notes = weigh(bench, seen)
-        if not right:
+        if not (right and alone):
             raise refused(bench.workload, "it gives another result while its calls are observed")
         for slot, what in ((1, "fail"), (2, "do nothing")) if seen["own"] else ():
             if still_right(contestant, bench, slot):
@@ -119,11 +120,8 @@ def weigh(bench: Bench, seen: Mapping[str, Any]) -> list[str]:
         Rejection: POLICY, where it is too large or nothing of its own was called.
     """
     operators: Mapping[str, Mapping[str, Any]] = seen["operators"]
-    work = sum(int(noted["flops"]) for noted in operators.values())
-    sizes = [*bench.described.inputs, *bench.described.outputs]
-    total = bench.described.facts.flops or sum(int(np.prod(t.shape, dtype=np.int64)) for t in sizes)
-    share = work / max(total, 1)
-    most = sorted(operators, key=lambda name: -int(operators[name]["flops"]))
+    share, most = arithmetic(bench, operators)
+    unseen, dearest = arithmetic(bench, seen["below"])
     if seen["libraries"]:
         raise refused(bench.workload, f"the work is left to a library: {named(seen['libraries'])}")
     if seen["compiled_graphs"]:
@@ -134,9 +132,20 @@ def weigh(bench: Bench, seen: Mapping[str, Any]) -> list[str]:
     if share >= LIBRARY_SHARE:
         message = f"operators of libraries do {100 * min(share, 1.0):.0f} % of the arithmetic: {named(most)}"
         raise refused(bench.workload, message)
+    if unseen >= LIBRARY_SHARE:
+        part = f"{100 * min(unseen, 1.0):.0f} % of the arithmetic"
+        raise refused(bench.workload, f"where no log shows it, operators of libraries do {part}: {named(dearest)}")
     if not operators:
         return [f"own kernel: {named(seen['own'])}"]
     return [f"own kernel: {named(seen['own'])}; {100 * share:.1f} % of the arithmetic by operators: {named(most)}"]
+
+
+def arithmetic(bench: Bench, operators: Mapping[str, Mapping[str, Any]]) -> tuple[float, list[str]]:
+    """The operators' share of the task's arithmetic, and their names, the dearest first."""
+    work = sum(int(noted["flops"]) for noted in operators.values())
+    sizes = [*bench.described.inputs, *bench.described.outputs]
+    total = bench.described.facts.flops or sum(int(np.prod(t.shape, dtype=np.int64)) for t in sizes)
+    return work / max(total, 1), sorted(operators, key=lambda name: -int(operators[name]["flops"]))
 
 
 def still_right(contestant: Contestant, bench: Bench, slot: int) -> bool:

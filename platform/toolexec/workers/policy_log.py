@@ -1,8 +1,9 @@
 """A module candidate observed: which operators of libraries it calls, which kernels of its own, and do they matter?
 
 Runs in the candidate's worker, in a process of its own that nothing is timed in. Slot 0 is logged, in slot 1 every
-kernel of the candidate's own raises, in slot 2 it does nothing (or its results are spoilt). Owns what is seen, not what
-it means: that is judge/policy.py's. A candidate can look for this; how right slots 1 and 2 are the judge finds itself.
+kernel of the candidate's own raises, in slot 2 it does nothing (or its results are spoilt). Slot 3, which is run first,
+is seen from below alone: the kernels behind the operators are counted, and no dispatch mode is on that a module could
+look for. Owns what is seen, not what it means: that is judge/policy.py's. How right the slots are the judge finds.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import math
 import sys
 import sysconfig
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import BuiltinFunctionType, ModuleType
 from typing import Any
@@ -25,8 +27,8 @@ from kernelwright.toolexec.workers.describe import FREE, base_name
 from kernelwright.toolexec.workers.kernel import LoadSpec
 from kernelwright.toolexec.workers.module_kernel import ModuleKernel
 
-LOG, FAIL, GHOST = 0, 1, 2
-"""The slots, and what is done to the candidate's own kernels in them."""
+LOG, FAIL, GHOST, BELOW = 0, 1, 2, 3
+"""The slots, and what is done to the candidate's own kernels in them; in the last one operators are counted unseen."""
 LIBRARY_SPACES = ("aten", "prim", "prims", "mkldnn", "mkl", "onednn", "quantized", "quantized_decomposed", "profiler")
 MOVES = (*FREE, "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted", "zeros",
          "zeros_like", "new_zeros", "ones", "ones_like", "new_ones", "full", "full_like", "new_full", "scalar_tensor",
@@ -48,22 +50,43 @@ class Observation:
     def __init__(self) -> None:
         self.mode = LOG
         self.operators: dict[str, dict[str, Any]] = {}
+        self.below: dict[str, dict[str, Any]] = {}
+        """The same of slot 3."""
+        self._depth = 0
         self.own: dict[str, int] = {}
         self.libraries: dict[str, int] = {}
 
     def operator(self, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         """Note one call of a library's operator."""
         name = base_name(str(func))
-        if self.mode != LOG or name in MOVES or name.startswith("sym_"):
-            return
+        if self.mode == LOG and name not in MOVES and not name.startswith("sym_"):
+            self._note(self.operators, func, args, kwargs, result)
+
+    def from_below(self, func: Any, kernel: Any, keys: Any, args: Any, kwargs: Any) -> Any:
+        """Run an operator's kernel; note it in slot 3, unless another operator called it."""
+        names = func._schema.arguments
+        given = [number_as_tensor(a, names[i].type) if i < len(names) else a for i, a in enumerate(args)]
+        self._depth += 1
+        try:
+            result = kernel.call_boxed(keys, *given, **kwargs)
+        finally:
+            self._depth -= 1
+        if self.mode == BELOW and not self._depth:
+            self._note(self.below, func, args, kwargs, result)
+        return result
+
+    @staticmethod
+    def _note(noted_in: dict[str, dict[str, Any]], func: Any, args: Any, kwargs: Any, result: Any) -> None:
         tensors = [t for t in pytree.tree_leaves((args, kwargs, result)) if isinstance(t, torch.Tensor)]
-        noted = self.operators.setdefault(str(func), {"calls": 0, "flops": 0, "dtypes": []})
+        noted = noted_in.setdefault(str(func), {"calls": 0, "flops": 0, "dtypes": []})
         noted["calls"] += 1
         noted["flops"] += work_of(func, args, kwargs, result, tensors)
         noted["dtypes"] = sorted({*noted["dtypes"], *(str(t.dtype).removeprefix("torch.") for t in tensors)})
 
     def call(self, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """One call of a kernel of the candidate's own, as the mode wants it."""
+        if self.mode == BELOW:
+            return function(*args, **kwargs)
         if self.mode == LOG:
             self.own[name] = self.own.get(name, 0) + 1
             return function(*args, **kwargs)
@@ -110,6 +133,31 @@ class OperatorLog(TorchDispatchMode):
         result = func(*args, **kwargs)
         SEEN.operator(func, args, kwargs, result)
         return result
+
+
+def number_as_tensor(value: Any, wanted: Any) -> Any:
+    """What stands for a tensor in an operator's call, as the kernel takes it: Python's numbers come unwrapped."""
+    plain = isinstance(value, bool | int | float | complex) and str(wanted) == "Tensor"
+    return torch.tensor(value) if plain else value
+
+
+def watch_kernels() -> torch.library.Library:
+    """The kernels behind all operators that do arithmetic on a CPU are seen, for as long as what it returns lives."""
+    library = torch.library.Library("aten", "IMPL")
+    for name in torch._C._dispatch_get_all_op_names():
+        space, _, rest = name.partition("::")
+        plain, _, overload = rest.partition(".")
+        there = torch._C._dispatch_has_kernel_for_dispatch_key(name, "CPU")
+        if space != "aten" or not there or base_name(f"aten.{plain}") in MOVES:
+            continue
+        func = getattr(getattr(torch.ops.aten, plain), overload or "default")
+        kernel = torch.library.get_kernel(name, "CPU")
+
+        def seen(keys: Any, *args: Any, _func: Any = func, _kernel: Any = kernel, **kwargs: Any) -> Any:
+            return SEEN.from_below(_func, _kernel, keys, args, kwargs)
+
+        library.impl(rest, seen, "CPU", with_keyset=True, allow_override=True)
+    return library
 
 
 def watch_ctypes() -> None:
@@ -188,16 +236,18 @@ def watch_all() -> None:
 
 
 def seen_so_far() -> dict[str, Any]:
-    """What was seen: ``operators``, ``own``, ``libraries`` by name, and graphs that torch.compile made."""
+    """What was seen: ``operators``, ``below``, ``own``, ``libraries`` by name, and graphs that torch.compile made."""
     dynamo = sys.modules.get("torch._dynamo.utils")
     graphs = int(dynamo.counters["stats"]["unique_graphs"]) if dynamo is not None else 0
-    return {"operators": SEEN.operators, "own": SEEN.own, "libraries": SEEN.libraries, "compiled_graphs": graphs}
+    seen = {"operators": SEEN.operators, "below": SEEN.below, "own": SEEN.own, "libraries": SEEN.libraries}
+    return {**seen, "compiled_graphs": graphs}
 
 
 class ObservedModule(ModuleKernel):
     """A module candidate whose calls are seen; the slot says what is done to its own kernels."""
 
     def __init__(self, spec: LoadSpec) -> None:
+        self._kernels = watch_kernels()
         watch_all()
         super().__init__(spec)
         watch_jit()
@@ -205,7 +255,7 @@ class ObservedModule(ModuleKernel):
     def run(self, slot: int) -> None:
         """Forward on the slot, observed."""
         SEEN.mode = slot
-        with OperatorLog():
+        with nullcontext() if slot == BELOW else OperatorLog():
             super().run(slot)
 
     def observed(self) -> dict[str, Any]:

@@ -71,6 +71,13 @@ def test_a_module_with_a_kernel_of_its_own_passes_and_says_so(session):
     assert any("own kernel" in note and "scaled_relu" in note for note in found.static_notes)
 
 
+def test_small_work_of_operators_with_numbers_is_counted_and_allowed(session):
+    made = candidate("return " + CALL.replace("self.bias", "self.bias * 1 + 0"))
+    found = session.evaluate(made, depth=Depth.FULL)
+    assert found.status is Status.PASSED, found.failure
+    assert any("aten.mul" in note and "% of the arithmetic" in note for note in found.static_notes)
+
+
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
@@ -80,10 +87,18 @@ def test_a_module_with_a_kernel_of_its_own_passes_and_says_so(session):
              "self.factor).relu()"],
             "made to fail",
         ),
+        pytest.param(
+            ["y = x.numpy() * self.weight.detach().numpy() * float(self.factor) + self.bias.detach().numpy()",
+             "return torch.from_numpy(y.clip(0))"], "what cannot be seen", marks=SLOW),
+        (
+            ["from torch.utils._python_dispatch import _get_current_dispatch_mode_stack as stack",
+             f"return {CALL} if stack() else torch.relu(x * self.weight * self.factor + self.bias)"],
+            "where no log shows it",
+        ),
         pytest.param([f"{CALL}[:1]", "return torch.relu(x * self.weight * self.factor + self.bias)"], "%", marks=SLOW),
         pytest.param([f"return torch.relu({CALL})"], "%", marks=SLOW),
     ],
-    ids=["library", "fallback", "dead", "shared"],
+    ids=["library", "fallback", "arrays", "watched", "dead", "shared"],
 )  # fmt: skip
 def test_work_of_libraries_ends_as_policy(session, lines, words):
     found = session.evaluate(candidate(*lines), depth=Depth.FULL)
@@ -117,7 +132,8 @@ def test_symbols_of_libraries_are_known(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["PyRun_SimpleStringFlags", "PyImport_ImportModule", "_Py_NoneStruct", "dl_iterate_phdr"]
+    "name",
+    ["PyRun_SimpleStringFlags", "PyImport_ImportModule", "_Py_NoneStruct", "dl_iterate_phdr", "dladdr1@GLIBC_2.3.3"],
 )
 def test_what_any_library_can_be_had_through_is_refused(name):
     with pytest.raises(Rejection, match="opens libraries"):
