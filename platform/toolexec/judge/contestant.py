@@ -79,6 +79,7 @@ class Contestant:
             self.spec = dataclasses.replace(spec, options={**spec.options, "guards_off": list(guards.off)})
         worker.still, worker.strict = guards.freeze_idle, guards.wire_strict
         worker.stamped, worker.trusted = spec.threads == 1 and guards.freeze_idle, trusted
+        worker.charged = guards.affinity and guards.charge_collect
         self.cores = measuring_cores(spec.threads) or tuple(allowed_cores())
         """Where it may run."""
         self.cpu_ns = 0

@@ -77,6 +77,8 @@ class Worker:
         """Its times end when it says "done", not when the judge hears of it; for one thread only."""
         self.trusted = False
         """What it started is nobody's trick."""
+        self.charged = True
+        """Processor time beyond the stamp is its time, also what it used after the judge heard; False is for tests."""
         self.told = b""
         """What came with the last "done"."""
         self.standing = standstill.Standing()
@@ -255,7 +257,7 @@ class Worker:
         if elapsed - sent > LATE_NS and not self.trusted and set(self.processes()) - self._holders - {self.pid}:
             return elapsed
         used = self.cpu_ns - UNCOUNTED_NS  # of a stranger also what it did until it stood still, after we heard of it
-        return max(sent, min(elapsed, used) if self.trusted else used)
+        return max(sent, min(elapsed, used) if self.trusted or not self.charged else used)
 
     def _no_done(self, line: bytes, timeout_s: float) -> WorkerFailure:
         """What a line in place of "done" means: an error that the kernel raised, or a forgery."""

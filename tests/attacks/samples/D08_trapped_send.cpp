@@ -9,6 +9,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -28,9 +29,9 @@ static long raw_send(const void *data, long size) {
 static void on_trap(int, siginfo_t *info, void *context) {
   greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
   const long size = r[REG_RDX];
-  if (info->si_syscall == SYS_recvfrom) {  // the request says how its acknowledgement begins
-    const long got = syscall(SYS_recvfrom, (int)r[REG_RDI], r[REG_RSI], size, (int)r[REG_R10], nullptr, MARK);
-    const char *text = (const char *)r[REG_RSI];
+  if (info->si_syscall == SYS_recvmsg) {  // the request says how its acknowledgement begins
+    const long got = syscall(SYS_recvmsg, (int)r[REG_RDI], r[REG_RSI], (int)r[REG_RDX], nullptr, nullptr, MARK);
+    const char *text = (const char *)((msghdr *)r[REG_RSI])->msg_iov->iov_base;
     r[REG_RAX] = got < 0 ? -errno : got;
     length = 0;
     if (got > 3 && got < 48 && !memcmp(text, "go ", 3)) {
@@ -56,7 +57,7 @@ static void install() {
   sigaction(SIGSYS, &act, nullptr);
   sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_recvfrom, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_recvmsg, 1, 0),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sendto, 0, 3),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[5])),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MARK, 1, 0),
