@@ -387,9 +387,7 @@ class Workspace:
             UnknownName: no such run, or several.
         """
         ids = self.run_ids()
-        if name == "last" and ids:
-            return RunFolder(self.runs / ids[-1])
-        match = [i for i in ids if i == name] or [i for i in ids if name in i]
+        match = ids[-1:] if name == "last" else [i for i in ids if i == name] or [i for i in ids if name in i]
         if len(match) != 1:
             raise UnknownName("run", name, match or ids)
         return RunFolder(self.runs / match[0])

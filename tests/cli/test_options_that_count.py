@@ -42,9 +42,7 @@ def test_an_id_that_is_not_there_is_said_among_others_that_are(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("words", "measurements", "seconds"),
     [
-        ((), 200, 77.0),
         (("-o", "search.tune_measurements=20"), 20, 77.0),
-        (("-o", "search.tune_measurements=20", "--trials", "30"), 30, 77.0),
         (("-o", "search.tune_seconds=5"), 200, 5.0),
     ],
 )
