@@ -2,9 +2,11 @@
 
 Owns the number and what each one changed. Raise it when the same kernel on the same machine would be given another
 time, ratio or verdict than before: another way to time, other baselines, other tolerances. Not for speed, words, or
-attacks that no honest kernel notices. What an older judge measured turns stale
-by it, and cached baselines are measured anew.
+attacks that no honest kernel notices. What an older judge measured turns stale by it, and cached baselines are
+measured anew.
 """
 
-JUDGE_VERSION = 1
-"""1: baselines run without gradients, on the candidate's cores, and the best one in every round (2026-11-30)."""
+JUDGE_VERSION = 2
+"""1: baselines run without gradients, on the candidate's cores, and the best one in every round (2026-11-30).
+2: a torch module whose best baseline is a C kernel is no longer charged for the copy of its outputs (tens of
+microseconds a call); short calls are charged what only calls on their own show (2026-11-30)."""

@@ -29,6 +29,14 @@ def session(settings):
 
 
 @pytest.fixture(scope="module")
+def start_session(settings):
+    """The small task at one workload, with its start kernel as a baseline."""
+    task = small_task(workloads=({"name": "small"},), start=START)
+    with LocalExecutor().open(task, settings=settings) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
 def module_session(settings):
     """The small task at one workload, for modules whose parameters have its size; eager only."""
     task = small_task(workloads=({"name": "small"},))

@@ -86,6 +86,18 @@ def test_a_module_of_other_parameters_is_told_which(session):
     assert "must keep the reference's parameters" in verdict.failure.message
 
 
+def test_a_module_beside_a_kernel_in_c_is_not_charged_for_having_an_interpreter(start_session):
+    """Its outputs are copied for it, and its calls on their own wake Python up: neither is work left for later."""
+    assert start_session.best_baseline.startswith("start")
+    verdict = start_session.evaluate(RIGHT_MODULE, depth=Depth.FULL)
+    assert verdict.status is Status.PASSED, verdict.failure
+    assert not any("on their own" in note for note in verdict.static_notes)
+    (result,) = verdict.workloads
+    eager = next(b for b in start_session.baselines if b.name == "eager").latency_us["small"].median
+    assert result.latency_us.median < 2 * eager  # it does the same; it was told to take three times as long
+    assert {r.against for r in result.ratios} == {start_session.best_baseline}
+
+
 def test_confirmed_times_all_baselines_in_fresh_processes(session):
     verdict = session.evaluate(RIGHT_CPP, depth=Depth.CONFIRMED)
     if verdict.status is Status.UNSTABLE:

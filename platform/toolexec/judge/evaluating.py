@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -17,7 +17,18 @@ from typing import Any, TypeVar
 
 from kernelwright.errors import JudgeError, UnknownName
 from kernelwright.protocols import JudgeSettings
-from kernelwright.records import Candidate, Depth, Environment, Evaluation, Failure, Level, Status, Task, TaskFacts
+from kernelwright.records import (
+    Candidate,
+    Depth,
+    Entry,
+    Environment,
+    Evaluation,
+    Failure,
+    Level,
+    Status,
+    Task,
+    TaskFacts,
+)
 from kernelwright.toolexec.floors import Floors
 from kernelwright.toolexec.guards import ALL, Guards
 from kernelwright.toolexec.judge import verdict
@@ -206,6 +217,7 @@ class Evaluating:
                 thorough=self.thorough,
                 partner=partner,
                 first=None if fresh is None else baselines.contestant(best, workload),
+                peer=None if best in TORCH_BASELINES else self._peer(workload, rival[0] if rival else None),
                 allowance=self.allowance,
             )
         for pair in pairs:
@@ -219,7 +231,7 @@ class Evaluating:
         with ExitStack() as stack:
             if rival is not None:
                 beside = [self._rival(bench, rival, stack)]
-                checker: Contestant | None = beside[0]
+                checker: Contestant | None = self._peer(workload, rival[0]) or beside[0]
             else:
                 beside = self._baselines(workload, against)
                 checker = self._checker(workload, beside)
@@ -260,7 +272,19 @@ class Evaluating:
             return found.median if found is not None else math.inf
 
         ours = [b for b in beside if b.name in TORCH_BASELINES]
-        return min(ours, key=time_us, default=beside[0] if beside else None)
+        return min(ours, key=time_us, default=self._peer(workload) or (beside[0] if beside else None))
+
+    def _peer(self, workload: str, rival: Candidate | None = None) -> Contestant | None:
+        """A module of torch's for a module that is not timed beside one; None where none is needed.
+
+        What collecting outputs and calls on their own cost is seen beside the checker. A kernel in C writes its outputs
+        in place and needs no interpreter: beside it every module would seem to leave work for later.
+        """
+        if self.candidate.entry is not Entry.MODULE or (rival is not None and rival.entry is Entry.MODULE):
+            return None
+        with suppress(NotMeasured):
+            return self.place.baselines.contestant("eager", workload)
+        return None
 
     def _rival(self, bench: Bench, rival: tuple[Candidate, Path], stack: ExitStack) -> Contestant:
         other, artifact = rival

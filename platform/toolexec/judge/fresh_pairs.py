@@ -69,6 +69,7 @@ def measure_again(
     thorough: Thoroughness,
     partner: Partner,
     first: Contestant | None,
+    peer: Contestant | None,
     allowance: Allowance,
 ) -> list[Outcome]:
     """Measure pair after pair of fresh processes. The baseline's process of the pair before is the A/A control.
@@ -80,6 +81,7 @@ def measure_again(
         thorough: the depth; says how many pairs and how much in each.
         partner: starts the baseline afresh.
         first: the baseline's process that was measured before, where it still lives.
+        peer: who stands beside the candidate as the checker; None means the baseline itself.
         allowance: the time that each of the candidate's processes has.
 
     Raises:
@@ -101,7 +103,7 @@ def measure_again(
                 rival, contestant = _side_by_side(fresh, partner, mine, host)
                 if before is not None:
                     before.name = rival.name + CONTROL
-                found.append(_pair(bench, candidate, contestant, thorough, rival, before))
+                found.append(_pair(bench, candidate, contestant, thorough, rival, before, peer or rival))
                 mine.close()
                 undo.pop_all()
             kept.close()
@@ -133,6 +135,7 @@ def _pair(
     thorough: Thoroughness,
     rival: Contestant,
     control: Contestant | None,
+    checker: Contestant,
 ) -> Outcome:
     assert thorough.again is not None
     outcome = Outcome(bench.workload)
@@ -142,9 +145,9 @@ def _pair(
         contestant,
         thorough=replace(thorough, plan=thorough.again),
         baselines=[rival, *([control] if control is not None else [])],
-        checker=rival,
+        checker=checker,
         families=(),
         tally=outcome.tally,
     )
-    finish(outcome, candidate.id, rival, bench.book.guards)
+    finish(outcome, candidate.id, checker, bench.book.guards)
     return outcome

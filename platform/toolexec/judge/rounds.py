@@ -119,7 +119,7 @@ class Rounds:
         """
         slots = self._warm_up(plan)
         measured = Measured(
-            [c.name for c in self._everyone],
+            [self.candidate.name, *(b.name for b in self.baselines)],  # a checker beside them is compared with nobody
             {c.name: [] for c in self._everyone},
             {c.name: [] for c in self._everyone},
             slots=slots,
