@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,6 +29,9 @@ from kernelwright.cli.output import (
     print_json,
     say,
 )
+
+if TYPE_CHECKING:
+    from kernelwright.config import RunConfig
 
 DEMO_TASK = "box_blur_3x3"
 DEMO_BUDGET_S = 45.0
@@ -179,15 +182,21 @@ def resume(
 
 def _typed_to(folder: Any) -> bool:
     """Was the run begun to be steered by questions? Else a line typed while it goes on is a note to it."""
+    config = _begun_with(folder)  # where it cannot be read resuming says what is wrong with it
+    return config is not None and config.interactive
+
+
+def _begun_with(folder: Any) -> RunConfig | None:
+    """The configuration that a run was begun with; None where it cannot be read, or is of an older kernelwright."""
     import yaml
 
     from kernelwright.config import stored_config
     from kernelwright.errors import KernelwrightError
 
     try:
-        return stored_config(yaml.safe_load(folder.config_file.read_text(encoding="utf-8"))).interactive
+        return stored_config(yaml.safe_load(folder.config_file.read_text(encoding="utf-8")))
     except (OSError, yaml.YAMLError, KernelwrightError):
-        return False  # resuming says what is wrong with it
+        return None
 
 
 def _command() -> str:
@@ -214,16 +223,9 @@ def _show(place: Any, run_id: str, *, json_: bool) -> None:
 
 def _learn(place: Any, run_id: str) -> None:
     """Bring the lessons up to date with the run that ended."""
-    import yaml
-
     from kernelwright import wiring
-    from kernelwright.config import stored_config
-    from kernelwright.errors import KernelwrightError
     from kernelwright.promptopt.learning import learn_after_run
 
-    try:
-        config = stored_config(yaml.safe_load(place.run(run_id).config_file.read_text(encoding="utf-8")))
-    except (OSError, yaml.YAMLError, KernelwrightError):
-        config = None  # of an older kernelwright: it teaches what its decisions say
+    config = _begun_with(place.run(run_id))  # of an older kernelwright: it teaches what its decisions say
     for line in learn_after_run(place, wiring.evidence(place, wiring.library(place)), config):
         note(line)
