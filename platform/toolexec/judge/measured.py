@@ -37,6 +37,8 @@ class Measured:
     singles: dict[str, list[float]] = field(default_factory=dict)
     single_collect_us: dict[str, list[float]] = field(default_factory=dict)
     """Contestant -> microseconds of collecting what each call on its own left."""
+    beside_us: list[float] = field(default_factory=list)
+    """The checker's looped calls once more, between calls on their own; empty where nobody asked how they fare."""
     slots: int = 1
     extra_threads: int = 0
     """Threads of the candidate's process at the end, beyond those it had before the candidate was loaded."""
@@ -51,13 +53,18 @@ class Measured:
 
     def carried_us(self, name: str, checker: str) -> tuple[float, float, float]:
         """How much longer single calls take than looped ones, beside what the same costs the checker; how much of that
-        is charged to nobody, and how much is no proof. The quick ones are compared: some are slow on a busy machine."""
+        is charged to nobody, and how much is no proof. The quick ones are compared: some are slow on a busy machine.
+
+        A machine that has slowed down since the looped calls shows in the checker's, which a candidate that stands still
+        cannot touch: all that was measured later is divided by it.
+        """
         looped, usual = (float(np.median(self.times(n))) for n in (name, checker))
+        slower = max(1.0, float(np.percentile(self.beside_us, 20)) / usual) if self.beside_us else 1.0
         mine, theirs = (float(np.percentile(self.singles[n], 20)) for n in (name, checker))
         # Work may be left for collecting in these calls alone; what looped ones leave there is charged already.
         usually = max(0.0, _excess(self.collect_us, name, checker, 50))
         late = max(0.0, _excess(self.single_collect_us, name, checker, 20) - usually)
-        extra = (mine - looped) - max(0.0, theirs - usual) + late
+        extra = (mine / slower - looped) - max(0.0, theirs / slower - usual) + late / slower
         return extra, max(CHARGED_SLACK_US, CHARGED_PART * looped), max(SINGLE_SLACK_US, SINGLE_PART * looped)
 
     def deferred_us(self, name: str, checker: str) -> float:

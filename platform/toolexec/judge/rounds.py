@@ -41,8 +41,8 @@ CPU_ODD_PART = 0.1
 """Part of the samples, those with the most, whose processor time is not looked at."""
 SINGLE_BUDGET_US, SINGLE_LEAST = 500_000.0, 3
 """Long calls are taken on their own as often as this time allows, but so often at least."""
-SINGLE_TRIES = 4
-"""Suspicious single calls are taken again, so often altogether: a busy moment passes, carried work stays."""
+SINGLE_PAUSES_S = (0.0, 0.0, 0.0, 0.1, 0.2, 0.4)
+"""Suspicious single calls are taken again after these pauses: a busy moment passes, carried work stays."""
 POISONS = (0xFF, 0xA5, 0x7F)
 """0xFF makes NaN of every float."""
 
@@ -296,20 +296,31 @@ class Rounds:
             return  # every call was on its own
         pair = [self.candidate, *([self.checker] if self.checker else [])]
         affordable = int(SINGLE_BUDGET_US / (2 * sum(self._estimate[c.name] for c in pair)))
-        for _ in range(SINGLE_TRIES if plan.singles else 0):
-            self._single_calls(max(SINGLE_LEAST, min(plan.singles, affordable)), pair, measured)
+        for pause_s in (None, *SINGLE_PAUSES_S) if plan.singles else ():
+            time.sleep(pause_s or 0.0)
+            watch = self.checker if pause_s is not None else None
+            self._single_calls(max(SINGLE_LEAST, min(plan.singles, affordable)), pair, measured, watch=watch)
             if self.checker is None:
                 return
             extra, uncharged, _ = measured.carried_us(self.candidate.name, self.checker.name)
             if extra <= uncharged:
                 return
 
-    def _single_calls(self, count: int, pair: Sequence[Contestant], measured: Measured) -> None:
+    def _single_calls(
+        self, count: int, pair: Sequence[Contestant], measured: Measured, *, watch: Contestant | None
+    ) -> None:
         """Each call whose time is taken follows another one of the same contestant: others' turns push its code and its
-        weights out of the caches, where a looped call finds them, and that is no work carried from call to call."""
+        weights out of the caches, where a looped call finds them, and that is no work carried from call to call.
+
+        Args:
+            watch: whose looped calls are timed beside them once more, since the machine may be slower by now.
+        """
+        measured.beside_us = []
         for contestant in pair:
             measured.singles[contestant.name], measured.single_collect_us[contestant.name] = [], []
         for _ in range(count):
+            if watch is not None:
+                measured.beside_us.append(self._looped_again(watch, measured.slots))
             self._stage(2)
             outputs: dict[str, list[list[Array]]] = {c.name: [] for c in pair}
             for contestant in [pair[i] for i in self.rng.permutation(len(pair))]:
@@ -322,6 +333,16 @@ class Rounds:
                 measured.singles[contestant.name].append(max(elapsed / 1000, 1e-3))
                 measured.single_collect_us[contestant.name].append(contestant.collect_ns / 1000)
             self._check_round(outputs, spot=False)  # or it could leave out the work of the calls that tell it on
+
+
+    def _looped_again(self, contestant: Contestant, slots: int) -> float:
+        """Microseconds a call. The sample before it brings back what the candidate pushed out of the caches."""
+        self._stage(slots)
+        for _ in range(2):
+            present(contestant, self._staged[:slots], self.guards)
+            elapsed = contestant.go() - contestant.round_trip_ns
+            contestant.collect(range(slots), copy=False)
+        return max(elapsed / slots / 1000, 1e-3)
 
 
 def present(

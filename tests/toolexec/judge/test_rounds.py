@@ -15,7 +15,7 @@ from kernelwright.toolexec.judge.depths import DEPTHS
 from kernelwright.toolexec.judge.judgement import Outcome, finish
 from kernelwright.toolexec.judge.measured import Measured
 from kernelwright.toolexec.judge.rejection import Rejection
-from kernelwright.toolexec.judge.rounds import MAX_SLOTS, SINGLE_LEAST, SINGLE_TRIES, RoundPlan, Rounds
+from kernelwright.toolexec.judge.rounds import MAX_SLOTS, SINGLE_LEAST, SINGLE_PAUSES_S, RoundPlan, Rounds
 from kernelwright.toolexec.numerics import Closeness, Expected
 from kernelwright.toolexec.statistics import StopRule
 from kernelwright.toolexec.workers.kernel import LoadSpec, TensorSpec
@@ -47,6 +47,7 @@ class Scripted:
         self.calls = self.cpu_ns = self.collect_ns = 0
         self.cores, self.cores_used, self.stray = (0,), 1.0, set[int]()
         self.slow_singles, self.slow_us = 0, 0.0
+        self.slower_from, self.slower, self.slowed = 10**9, 1.0, set[str]()
         self.late_singles_us, self.late_loops_us, self.restless = 0.0, 0.0, False
         self.odd_rounds = set[int]()
         self.gone = 0
@@ -78,11 +79,12 @@ class Scripted:
         self.log.append(self.name)
         self.gone += 1
         odd = 30 if self.gone in self.odd_rounds else 1
+        by = self.slower if self.name in self.slowed and self.gone > self.slower_from else 1.0
         self.cpu_ns = int(len(self.armed) * self.call_us * 1000 * self.cores_used * odd)
         self.clock.now += len(self.armed) * self.call_us * 1e-6
         late_us = self.slow_us if len(self.armed) == 1 and self.slow_singles > 0 else 0.0
         self.slow_singles -= len(self.armed) == 1
-        return int((len(self.armed) * self.call_us + late_us) * 1000) + self.round_trip_ns
+        return int((len(self.armed) * self.call_us * by + late_us) * 1000) + self.round_trip_ns
 
     def collect(self, slots, *, copy: bool = True):
         wrong = self.calls >= self.wrong_after or (self.wrong_singles and len(self.armed) == 1)
@@ -138,6 +140,8 @@ def measure(candidate_us: float, baselines_us: dict[str, float], plan: RoundPlan
     for name, value in script.items():
         setattr(mine, name, value)
     others = [Scripted(n, t, clock, log) for n, t in baselines_us.items()]
+    for one in others:
+        one.slower_from, one.slower, one.slowed = mine.slower_from, mine.slower, mine.slowed
     tally = Tally()
     rounds = Rounds(mine, others, checker=others[0], book=book, rng=np.random.default_rng(1), tally=tally)
     rounds.closeness = [Closeness.of(book.expect(book.draws[0])[0], book.task.tolerance)]
@@ -213,15 +217,25 @@ def test_single_calls_are_sampled_where_asked():
     assert measured.singles["eager"] == pytest.approx([200.0] * 5)
 
 
-@pytest.mark.parametrize(("slow", "carried"), [(0, False), (10, False), (24, False), (10**6, True)])
+@pytest.mark.parametrize(("slow", "carried"), [(0, False), (10, False), (24, False), (54, False), (10**6, True)])
 def test_suspicious_single_calls_are_taken_again(slow, carried):
     plan = RoundPlan(StopRule(min_rounds=3, max_rounds=3), 1000.0, 1, singles=5)
     measured, mine, *_ = measure(100.0, {"eager": 200.0}, plan, slow_singles=slow, slow_us=600.0)
     extra, uncharged, allowed = measured.carried_us("mine", "eager")
     assert (extra > allowed) == (extra > uncharged) == carried
-    batches = 1 + min(slow // 10, SINGLE_TRIES - 1)
+    batches = 1 + min(slow // 10, len(SINGLE_PAUSES_S))
     assert mine.calls == measured.slots * 4 + 5 * 2 * batches  # warm-up and three rounds; one call before each
     assert len(measured.singles["mine"]) == len(measured.singles["eager"]) == 5
+
+
+@pytest.mark.parametrize(("everyone", "carried"), [(True, False), (False, True)])
+def test_a_machine_that_has_slowed_down_since_accuses_nobody(everyone, carried):
+    """The candidate takes longer than the checker, so that the same slowing costs it more microseconds."""
+    plan = RoundPlan(StopRule(min_rounds=3, max_rounds=3), 1000.0, 1, singles=5)
+    names = {"mine", "eager"} if everyone else {"mine"}
+    measured, *_ = measure(500.0, {"eager": 150.0}, plan, slower_from=4, slower=1.5, slowed=names)
+    extra, uncharged, allowed = measured.carried_us("mine", "eager")
+    assert (extra > allowed) == (extra > uncharged) == carried
 
 
 @pytest.mark.parametrize(("loops_us", "carried"), [(0.0, True), (600.0, False)])
