@@ -6,7 +6,10 @@ attacks that no honest kernel notices. What an older judge measured turns stale 
 measured anew.
 """
 
-JUDGE_VERSION = 2
+JUDGE_VERSION = 3
 """1: baselines run without gradients, on the candidate's cores, and the best one in every round (2026-11-30).
 2: a torch module whose best baseline is a C kernel is no longer charged for the copy of its outputs (tens of
-microseconds a call); short calls are charged what only calls on their own show (2026-11-30)."""
+microseconds a call); short calls are charged what only calls on their own show (2026-11-30).
+3: inputs and outputs of all contestants are read back, all make the correctness calls that the candidate makes, and who
+is brought up first changes from pair to pair. Each gave the candidate's role 2 to 10 % where calls wait for memory
+(2026-11-30)."""

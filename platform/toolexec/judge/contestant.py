@@ -87,6 +87,8 @@ class Contestant:
         self.collect_ns = 0
         """Time in which it could do something while the last outputs were collected; 0 when it stood still."""
         self._threads_before = len(standstill.threads(worker.pid))
+        self.cases = 0
+        """Calls with a result, one at a time, that were no sample."""
         self.limit_s = LIMIT_S
         """Longest time for one answer."""
         self.budget_s = math.inf

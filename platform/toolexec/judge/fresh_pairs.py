@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from kernelwright.records import Candidate
@@ -100,10 +101,17 @@ def measure_again(
                 undo.push(fresh)
                 undo.push(mine)
                 host = hosted(bench, candidate, artifact, bench.weights, allowance)
-                rival, contestant = _side_by_side(fresh, partner, mine, host)
+                outcome = Outcome(bench.workload)
+                proven = partial(_proven, bench, thorough, outcome)
+                if len(found) % 2:  # who touches its memory first gets other pages: each in half of the pairs
+                    contestant = proven(mine.enter_context(host)[0])
+                    rival = fresh.enter_context(partner())
+                else:
+                    rival, contestant = _side_by_side(fresh, partner, mine, host)
+                    proven(contestant)
                 if before is not None:
                     before.name = rival.name + CONTROL
-                found.append(_pair(bench, candidate, contestant, thorough, rival, before, peer or rival))
+                found.append(_pair(bench, candidate, contestant, thorough, rival, before, peer or rival, outcome))
                 mine.close()
                 undo.pop_all()
             kept.close()
@@ -128,6 +136,11 @@ def _side_by_side(
         return rival, coming.result()[0]
 
 
+def _proven(bench: Bench, thorough: Thoroughness, outcome: Outcome, contestant: Contestant) -> Contestant:
+    outcome.tally = prove(bench, contestant, thorough.families[:2], seed=None, fresh=False)
+    return contestant
+
+
 def _pair(
     bench: Bench,
     candidate: Candidate,
@@ -136,10 +149,9 @@ def _pair(
     rival: Contestant,
     control: Contestant | None,
     checker: Contestant,
+    outcome: Outcome,
 ) -> Outcome:
     assert thorough.again is not None
-    outcome = Outcome(bench.workload)
-    outcome.tally = prove(bench, contestant, thorough.families[:1], seed=None, fresh=False)
     outcome.measured = measure(
         bench,
         contestant,

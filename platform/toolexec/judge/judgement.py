@@ -20,6 +20,7 @@ from kernelwright.records import Candidate, Entry, Failure, Status
 from kernelwright.toolexec.devices.cpu import measuring_cores
 from kernelwright.toolexec.guards import Guards
 from kernelwright.toolexec.judge.attention import attentive
+from kernelwright.toolexec.judge.calls import run_case
 from kernelwright.toolexec.judge.cases import CaseBook, Tally
 from kernelwright.toolexec.judge.contestant import Contestant
 from kernelwright.toolexec.judge.depths import Thoroughness
@@ -30,7 +31,7 @@ from kernelwright.toolexec.judge.hidden_shapes import HiddenShapes
 from kernelwright.toolexec.judge.measured import Measured
 from kernelwright.toolexec.judge.pool import WorkerPool
 from kernelwright.toolexec.judge.rejection import Rejection, from_worker
-from kernelwright.toolexec.judge.rounds import Rounds, run_case
+from kernelwright.toolexec.judge.rounds import Rounds
 from kernelwright.toolexec.judge.standstill import pin, pin_surely
 from kernelwright.toolexec.judge.worker_failure import WorkerFailure
 from kernelwright.toolexec.numerics import Closeness

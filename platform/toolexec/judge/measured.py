@@ -55,8 +55,8 @@ class Measured:
         """How much longer single calls take than looped ones, beside what the same costs the checker; how much of that
         is charged to nobody, and how much is no proof. The quick ones are compared: some are slow on a busy machine.
 
-        A machine that has slowed down since the looped calls shows in the checker's, which a candidate that stands still
-        cannot touch: all that was measured later is divided by it.
+        A machine that has slowed down since the looped calls shows in the checker's, which a candidate that stands
+        still cannot touch: all that was measured later is divided by it.
         """
         looped, usual = (float(np.median(self.times(n))) for n in (name, checker))
         slower = max(1.0, float(np.percentile(self.beside_us, 20)) / usual) if self.beside_us else 1.0

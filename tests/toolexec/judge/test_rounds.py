@@ -9,13 +9,13 @@ from fakes.kernels import small_task
 from kernelwright.records import Domain, Status
 from kernelwright.toolexec.guards import ALL
 from kernelwright.toolexec.inputs import InputFacts, Mixer
-from kernelwright.toolexec.judge.cases import Tally
+from kernelwright.toolexec.judge.cases import Case, Tally
 from kernelwright.toolexec.judge.contestant import CONTROL
 from kernelwright.toolexec.judge.depths import DEPTHS
 from kernelwright.toolexec.judge.judgement import Outcome, finish
 from kernelwright.toolexec.judge.measured import Measured
 from kernelwright.toolexec.judge.rejection import Rejection
-from kernelwright.toolexec.judge.rounds import MAX_SLOTS, SINGLE_LEAST, SINGLE_PAUSES_S, RoundPlan, Rounds
+from kernelwright.toolexec.judge.rounds import ALIKE_CASES, MAX_SLOTS, SINGLE_LEAST, SINGLE_PAUSES_S, RoundPlan, Rounds
 from kernelwright.toolexec.numerics import Closeness, Expected
 from kernelwright.toolexec.statistics import StopRule
 from kernelwright.toolexec.workers.kernel import LoadSpec, TensorSpec
@@ -39,12 +39,12 @@ class Scripted:
     def __init__(self, name: str, call_us: float, clock: Clock, log: list[str], *, trusted: bool = True) -> None:
         self.name, self.call_us, self.clock, self.log, self.trusted = name, call_us, clock, log, trusted
         self.spec, self.round_trip_ns, self.keeps_inputs = SPEC, 0, not trusted
-        self.is_control, self.collected = name.endswith(CONTROL), 0
+        self.is_control, self.collected, self.read_back = name.endswith(CONTROL), 0, 0
         self.inputs: dict[int, np.ndarray] = {}
         self.armed: list[int] = []
         self.wrong_after = 10**9
         self.wrong_singles = False
-        self.calls = self.cpu_ns = self.collect_ns = 0
+        self.calls = self.cpu_ns = self.collect_ns = self.cases = 0
         self.cores, self.cores_used, self.stray = (0,), 1.0, set[int]()
         self.slow_singles, self.slow_us = 0, 0.0
         self.slower_from, self.slower, self.slowed = 10**9, 1.0, set[str]()
@@ -110,6 +110,7 @@ class Scripted:
         return True
 
     def intact(self, slot: int, inputs) -> bool:
+        self.read_back += 1
         return np.array_equal(self.inputs[slot], inputs[0])
 
 
@@ -127,6 +128,9 @@ class Book:
         self.draws = [[rng.standard_normal((4, 4)).astype(np.float32)] for _ in range(2)]
         self.mixer = Mixer(self.draws, self.facts, rng)
         self.expected = 0
+
+    def cases(self, families, weights_seed):
+        return [Case(f, [np.array(a) for a in self.draws[0]], self.expect(self.draws[0])) for f in families]
 
     def expect(self, inputs, weights_seed=None):
         self.expected += 1
@@ -190,7 +194,7 @@ def test_a_control_is_treated_as_the_process_that_it_is_compared_with():
     )
     assert len(measured.times(control.name)) == len(measured.times("eager")) == 10  # slow, but in every round
     assert control.calls == rival.calls > other.calls
-    assert control.collected == rival.collected > 0 == other.collected
+    assert control.collected == rival.collected > other.collected > 0
 
 
 def test_every_timed_output_is_checked():
@@ -287,6 +291,28 @@ def test_single_calls_must_be_right_too():
     with pytest.raises(Rejection) as caught:
         measure(100.0, {"eager": 200.0}, plan, wrong_singles=True)
     assert caught.value.status is Status.WRONG_VALUES
+
+
+def test_inputs_and_outputs_of_everybody_are_read_back():
+    """What the judge read lies in its core's caches when it is written next, and costs another time to fetch then."""
+    _, mine, others, *_ = measure(100.0, {"eager": 250.0, "slow": 9000.0}, PLAN)
+    assert mine.read_back == mine.collected > 0
+    for one in others:
+        assert one.read_back == one.collected > 0, one.name
+
+
+def test_everybody_makes_the_calls_that_the_candidate_makes():
+    """What a process allocated before decides where its results lie: only the candidate's would be another process."""
+    clock, log, book = Clock(), [], Book()
+    others = [Scripted(n, t, clock, log) for n, t in (("eager", 250.0), ("slow", 9000.0))]
+    mine = Scripted("mine", 100.0, clock, log, trusted=False)
+    mine.cases, others[1].cases = 2, 9  # what was brought up long ago has made more
+    rounds = Rounds(mine, others, checker=others[0], book=book, rng=np.random.default_rng(1), tally=Tally())
+    rounds.closeness = [Closeness.of(book.expect(book.draws[0])[0], book.task.tolerance)]
+    rounds.run(PLAN, iter(book.cases(["as-is"] * 3, None)), clock=clock)
+    assert mine.cases == ALIKE_CASES + 3
+    assert others[0].cases == ALIKE_CASES + 3
+    assert others[1].cases == 9, "too slow to go along each time"
 
 
 def test_inputs_are_written_only_after_arming():
