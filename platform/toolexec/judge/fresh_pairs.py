@@ -17,7 +17,17 @@ from kernelwright.records import Candidate
 from kernelwright.toolexec.judge.baselines import BaselineSet, Built, NotMeasured
 from kernelwright.toolexec.judge.contestant import CONTROL, Contestant
 from kernelwright.toolexec.judge.depths import Thoroughness
-from kernelwright.toolexec.judge.judgement import Allowance, Bench, Outcome, finish, hosted, measure, prove
+from kernelwright.toolexec.judge.judgement import (
+    Allowance,
+    Bench,
+    Outcome,
+    finish,
+    hosted,
+    may_be_luck,
+    measure,
+    prove,
+)
+from kernelwright.toolexec.judge.rejection import Rejection
 
 AT_LEAST = 2
 """Further pairs that are measured however long they take; more only within BUDGET_S."""
@@ -89,31 +99,38 @@ def measure_again(
         Rejection: the candidate did not pass in one of them.
     """
     found: list[Outcome] = []
-    before = first
+    before, doubted = first, False
     kept = ExitStack()
     start = time.monotonic()
     try:
-        for _ in range(thorough.processes - 1):
+        while len(found) < thorough.processes - 1:
             if len(found) >= AT_LEAST and time.monotonic() - start > BUDGET_S:
                 break
             fresh, mine = ExitStack(), ExitStack()
-            with ExitStack() as undo:
-                undo.push(fresh)
-                undo.push(mine)
-                host = hosted(bench, candidate, artifact, bench.weights, allowance)
-                outcome = Outcome(bench.workload)
-                proven = partial(_proven, bench, thorough, outcome)
-                if len(found) % 2:  # who touches its memory first gets other pages: each in half of the pairs
-                    contestant = proven(mine.enter_context(host)[0])
-                    rival = fresh.enter_context(partner())
-                else:
-                    rival, contestant = _side_by_side(fresh, partner, mine, host)
-                    proven(contestant)
-                if before is not None:
-                    before.name = rival.name + CONTROL
-                found.append(_pair(bench, candidate, contestant, thorough, rival, before, peer or rival, outcome))
-                mine.close()
-                undo.pop_all()
+            try:
+                with ExitStack() as undo:
+                    undo.push(fresh)
+                    undo.push(mine)
+                    host = hosted(bench, candidate, artifact, bench.weights, allowance)
+                    outcome = Outcome(bench.workload)
+                    proven = partial(_proven, bench, thorough, outcome)
+                    if len(found) % 2:  # who touches its memory first gets other pages: each in half of the pairs
+                        contestant = proven(mine.enter_context(host)[0])
+                        rival = fresh.enter_context(partner())
+                    else:
+                        rival, contestant = _side_by_side(fresh, partner, mine, host)
+                        proven(contestant)
+                    if before is not None:
+                        before.name = rival.name + CONTROL
+                    _pair(bench, candidate, contestant, thorough, rival, before, peer or rival, outcome)
+                    mine.close()
+                    undo.pop_all()
+            except Rejection as rejection:
+                if doubted or not may_be_luck(rejection):
+                    raise
+                doubted = True  # one such pair is measured anew
+                continue
+            found.append(outcome)
             kept.close()
             kept, before = fresh, rival
     finally:
@@ -150,7 +167,7 @@ def _pair(
     control: Contestant | None,
     checker: Contestant,
     outcome: Outcome,
-) -> Outcome:
+) -> None:
     assert thorough.again is not None
     outcome.measured = measure(
         bench,
@@ -162,4 +179,3 @@ def _pair(
         tally=outcome.tally,
     )
     finish(outcome, candidate.id, checker, bench.book.guards)
-    return outcome

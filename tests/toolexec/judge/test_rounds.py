@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from fakes.kernels import small_task
 
-from kernelwright.records import Domain, Status
+from kernelwright.records import Domain, Failure, Status
 from kernelwright.toolexec.guards import ALL
 from kernelwright.toolexec.inputs import InputFacts, Mixer
+from kernelwright.toolexec.judge import judgement
 from kernelwright.toolexec.judge.cases import Case, Tally
 from kernelwright.toolexec.judge.contestant import CONTROL
 from kernelwright.toolexec.judge.depths import DEPTHS
-from kernelwright.toolexec.judge.judgement import Outcome, finish
+from kernelwright.toolexec.judge.judgement import ONE_AT_A_TIME, Outcome, finish
 from kernelwright.toolexec.judge.measured import Measured
 from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.judge.rounds import ALIKE_CASES, MAX_SLOTS, SINGLE_LEAST, SINGLE_PAUSES_S, RoundPlan, Rounds
@@ -271,6 +272,39 @@ def test_working_while_it_should_stand_still_is_cheating():
     with pytest.raises(Rejection, match="while it was to stand still") as caught:
         measure(100.0, {"eager": 200.0}, PLAN, restless=True)
     assert caught.value.status is Status.CHEATED
+
+
+@pytest.mark.parametrize(
+    ("checks", "passes", "asked"),
+    [
+        ([ONE_AT_A_TIME], True, 2),
+        ([ONE_AT_A_TIME, ONE_AT_A_TIME], False, 2),
+        ([ONE_AT_A_TIME, "byte-floor"], False, 2),
+        (["byte-floor"], False, 1),
+    ],
+)
+def test_carried_work_takes_two_processes_to_be_told(monkeypatch, checks, passes, asked):
+    begun, seen = Outcome("w", notes=("proved before",)), []
+
+    def once(*_, begun, **__):
+        begun.notes += ("this process",)
+        begun.tally.checked_calls += 1
+        seen.append(begun)
+        if len(seen) <= len(checks):
+            raise Rejection(Status.IMPLAUSIBLE, Failure(check=checks[len(seen) - 1], message="", workload="w"))
+        return begun
+
+    monkeypatch.setattr(judgement, "_judge_once", once)
+    arguments = dict.fromkeys(("thorough", "baselines", "checker", "allowance"))
+    if passes:
+        outcome = judgement.judge(None, None, None, **arguments, begun=begun)
+        assert outcome.notes == ("proved before", "this process")
+        assert outcome.tally.checked_calls == 1, "what the refused process showed is not counted"
+    else:
+        with pytest.raises(Rejection) as caught:
+            judgement.judge(None, None, None, **arguments, begun=begun)
+        assert caught.value.failure.check == checks[-1]
+    assert len(seen) == asked
 
 
 def test_every_depth_takes_calls_on_their_own():
