@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from kernelwright.records import Candidate
@@ -23,11 +22,10 @@ from kernelwright.toolexec.judge.judgement import (
     Outcome,
     finish,
     hosted,
-    may_be_luck,
     measure,
     prove,
+    twice_where_it_may_be_luck,
 )
-from kernelwright.toolexec.judge.rejection import Rejection
 
 AT_LEAST = 2
 """Further pairs that are measured however long they take; more only within BUDGET_S."""
@@ -99,37 +97,36 @@ def measure_again(
         Rejection: the candidate did not pass in one of them.
     """
     found: list[Outcome] = []
-    before, doubted = first, False
+    before = first
     kept = ExitStack()
     start = time.monotonic()
+
+    def attempt() -> tuple[Outcome, Contestant, ExitStack]:
+        fresh, mine = ExitStack(), ExitStack()
+        with ExitStack() as undo:
+            undo.push(fresh)
+            undo.push(mine)
+            host = hosted(bench, candidate, artifact, bench.weights, allowance)
+            outcome = Outcome(bench.workload)
+            if len(found) % 2:  # who touches its memory first gets other pages: each in half of the pairs
+                contestant, _ = mine.enter_context(host)
+                outcome.tally = prove(bench, contestant, thorough.families[:2], seed=None, fresh=False)
+                rival = fresh.enter_context(partner())
+            else:
+                rival, contestant = _side_by_side(fresh, partner, mine, host)
+                outcome.tally = prove(bench, contestant, thorough.families[:2], seed=None, fresh=False)
+            if before is not None:
+                before.name = rival.name + CONTROL
+            _time_pair(outcome, bench, candidate, contestant, thorough, rival, before, peer or rival)
+            mine.close()
+            undo.pop_all()
+        return outcome, rival, fresh
+
     try:
         while len(found) < thorough.processes - 1:
             if len(found) >= AT_LEAST and time.monotonic() - start > BUDGET_S:
                 break
-            fresh, mine = ExitStack(), ExitStack()
-            try:
-                with ExitStack() as undo:
-                    undo.push(fresh)
-                    undo.push(mine)
-                    host = hosted(bench, candidate, artifact, bench.weights, allowance)
-                    outcome = Outcome(bench.workload)
-                    proven = partial(_proven, bench, thorough, outcome)
-                    if len(found) % 2:  # who touches its memory first gets other pages: each in half of the pairs
-                        contestant = proven(mine.enter_context(host)[0])
-                        rival = fresh.enter_context(partner())
-                    else:
-                        rival, contestant = _side_by_side(fresh, partner, mine, host)
-                        proven(contestant)
-                    if before is not None:
-                        before.name = rival.name + CONTROL
-                    _pair(bench, candidate, contestant, thorough, rival, before, peer or rival, outcome)
-                    mine.close()
-                    undo.pop_all()
-            except Rejection as rejection:
-                if doubted or not may_be_luck(rejection):
-                    raise
-                doubted = True  # one such pair is measured anew
-                continue
+            outcome, rival, fresh = twice_where_it_may_be_luck(attempt)
             found.append(outcome)
             kept.close()
             kept, before = fresh, rival
@@ -153,12 +150,8 @@ def _side_by_side(
         return rival, coming.result()[0]
 
 
-def _proven(bench: Bench, thorough: Thoroughness, outcome: Outcome, contestant: Contestant) -> Contestant:
-    outcome.tally = prove(bench, contestant, thorough.families[:2], seed=None, fresh=False)
-    return contestant
-
-
-def _pair(
+def _time_pair(
+    outcome: Outcome,
     bench: Bench,
     candidate: Candidate,
     contestant: Contestant,
@@ -166,7 +159,6 @@ def _pair(
     rival: Contestant,
     control: Contestant | None,
     checker: Contestant,
-    outcome: Outcome,
 ) -> None:
     assert thorough.again is not None
     outcome.measured = measure(

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -40,7 +39,7 @@ from kernelwright.toolexec.precision import Array
 
 MAX_SEED = 2**31 - 1
 
-
+T = TypeVar("T")
 ONE_AT_A_TIME = "one call at a time"
 """The check that looped calls do no work for each other."""
 
@@ -212,8 +211,7 @@ def judge(
     allowance: Allowance,
     begun: Outcome,
 ) -> Outcome:
-    """Judge a candidate at one workload. Before work is said to be carried from call to call, all is done once more in
-    a fresh process: which pages a process was given may cost its calls on their own a fifth, and the next one nothing.
+    """Judge a candidate at one workload.
 
     Args:
         bench: the workload's bench.
@@ -223,66 +221,54 @@ def judge(
         baselines: live contestants to time beside it; the first decides when to stop.
         checker: the one whose outputs timed outputs are compared with.
         allowance: the time that each of its processes has.
-        begun: what judge/apart.py showed before; completed and returned.
+        begun: what judge/apart.py showed before; what is returned adds to it.
 
     Raises:
         Rejection: it did not pass.
     """
-    once = partial(
-        _judge_once,
-        bench,
-        candidate,
-        artifact,
-        thorough=thorough,
-        baselines=baselines,
-        checker=checker,
-        allowance=allowance,
-    )
+
+    def attempt() -> Outcome:
+        outcome = replace(begun, tally=replace(begun.tally))
+        with hosted(bench, candidate, artifact, bench.weights, allowance) as (contestant, prepare_us):
+            outcome.prepare_us = prepare_us
+            families = list(thorough.families) * thorough.repeats
+            tally = prove(bench, contestant, families[:2], seed=None, fresh=thorough.fresh_cases)
+            tally.checked_calls += outcome.tally.checked_calls
+            outcome.tally = tally
+            outcome.measured = measure(
+                bench,
+                contestant,
+                thorough=thorough,
+                baselines=baselines,
+                checker=checker,
+                families=families[2:],
+                tally=tally,
+            )
+            extra = outcome.measured.extra_threads
+            if extra >= bench.settings.threads:
+                outcome.notes += (f"keeps {extra} threads of its own, which stand still in others' turns",)
+        finish(outcome, candidate.id, checker, bench.book.guards)
+        return outcome
+
+    return twice_where_it_may_be_luck(attempt)
+
+
+def twice_where_it_may_be_luck(attempt: Callable[[], T]) -> T:
+    """Judge in a process; where it seems to carry work from call to call, judge in another one, and that counts: which
+    pages a process was given may cost its calls on their own a fifth, and the next one nothing.
+
+    Args:
+        attempt: judges in a fresh process.
+
+    Raises:
+        Rejection: the second was refused, or the first for something that is no luck.
+    """
     try:
-        return once(begun=replace(begun, tally=replace(begun.tally)))
+        return attempt()
     except Rejection as rejection:
-        if not may_be_luck(rejection):
+        if rejection.failure.check != ONE_AT_A_TIME:
             raise
-    return once(begun=begun)
-
-
-def may_be_luck(rejection: Rejection) -> bool:
-    """May another process of the same candidate be found innocent of it?"""
-    return rejection.failure.check == ONE_AT_A_TIME
-
-
-def _judge_once(
-    bench: Bench,
-    candidate: Candidate,
-    artifact: Path,
-    *,
-    thorough: Thoroughness,
-    baselines: Sequence[Contestant],
-    checker: Contestant | None,
-    allowance: Allowance,
-    begun: Outcome,
-) -> Outcome:
-    outcome = begun
-    with hosted(bench, candidate, artifact, bench.weights, allowance) as (contestant, prepare_us):
-        outcome.prepare_us = prepare_us
-        families = list(thorough.families) * thorough.repeats
-        tally = prove(bench, contestant, families[:2], seed=None, fresh=thorough.fresh_cases)
-        tally.checked_calls += outcome.tally.checked_calls
-        outcome.tally = tally
-        outcome.measured = measure(
-            bench,
-            contestant,
-            thorough=thorough,
-            baselines=baselines,
-            checker=checker,
-            families=families[2:],
-            tally=tally,
-        )
-        extra = outcome.measured.extra_threads
-        if extra >= bench.settings.threads:
-            outcome.notes += (f"keeps {extra} threads of its own, which stand still in others' turns",)
-    finish(outcome, candidate.id, checker, bench.book.guards)
-    return outcome
+    return attempt()
 
 
 def measure(

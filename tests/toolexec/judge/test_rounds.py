@@ -9,11 +9,10 @@ from fakes.kernels import small_task
 from kernelwright.records import Domain, Failure, Status
 from kernelwright.toolexec.guards import ALL
 from kernelwright.toolexec.inputs import InputFacts, Mixer
-from kernelwright.toolexec.judge import judgement
 from kernelwright.toolexec.judge.cases import Case, Tally
 from kernelwright.toolexec.judge.contestant import CONTROL
 from kernelwright.toolexec.judge.depths import DEPTHS
-from kernelwright.toolexec.judge.judgement import ONE_AT_A_TIME, Outcome, finish
+from kernelwright.toolexec.judge.judgement import ONE_AT_A_TIME, Outcome, finish, twice_where_it_may_be_luck
 from kernelwright.toolexec.judge.measured import Measured
 from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.judge.rounds import ALIKE_CASES, MAX_SLOTS, SINGLE_LEAST, SINGLE_PAUSES_S, RoundPlan, Rounds
@@ -283,27 +282,23 @@ def test_working_while_it_should_stand_still_is_cheating():
         (["byte-floor"], False, 1),
     ],
 )
-def test_carried_work_takes_two_processes_to_be_told(monkeypatch, checks, passes, asked):
-    begun, seen = Outcome("w", notes=("proved before",)), []
+def test_carried_work_takes_two_processes_to_be_told(checks, passes, asked):
+    refused = [Rejection(Status.IMPLAUSIBLE, Failure(check=c, message="", workload="w")) for c in checks]
+    processes = iter([*refused, "passed"])
+    seen = []
 
-    def once(*_, begun, **__):
-        begun.notes += ("this process",)
-        begun.tally.checked_calls += 1
-        seen.append(begun)
-        if len(seen) <= len(checks):
-            raise Rejection(Status.IMPLAUSIBLE, Failure(check=checks[len(seen) - 1], message="", workload="w"))
-        return begun
+    def attempt():
+        seen.append(next(processes))
+        if isinstance(seen[-1], Rejection):
+            raise seen[-1]
+        return seen[-1]
 
-    monkeypatch.setattr(judgement, "_judge_once", once)
-    arguments = dict.fromkeys(("thorough", "baselines", "checker", "allowance"))
     if passes:
-        outcome = judgement.judge(None, None, None, **arguments, begun=begun)
-        assert outcome.notes == ("proved before", "this process")
-        assert outcome.tally.checked_calls == 1, "what the refused process showed is not counted"
+        assert twice_where_it_may_be_luck(attempt) == "passed"
     else:
         with pytest.raises(Rejection) as caught:
-            judgement.judge(None, None, None, **arguments, begun=begun)
-        assert caught.value.failure.check == checks[-1]
+            twice_where_it_may_be_luck(attempt)
+        assert caught.value is refused[-1]
     assert len(seen) == asked
 
 
