@@ -136,12 +136,13 @@ def test_everything_ends_with_a_killed_judge(place: Any, mark: str) -> None:
     judge = subprocess.Popen(command, stdout=subprocess.PIPE, cwd="/", start_new_session=True)
     try:
         started = wait_until(lambda: (place.scratch / "daemon").exists() or judge.poll() is not None, 20)
-        if judge.poll() is not None and b"missing" in judge.communicate()[0]:
+        assert judge.stdout
+        if judge.poll() is not None and b"missing" in judge.stdout.read():
             pytest.skip(f"the tier {place.tier} does not work here for {place.user}")
         assert started
     finally:
         judge.kill()
-        judge.communicate()
+        judge.wait()
     assert wait_until(lambda: not carrying(mark), 2.0), carrying(mark)
 
 
