@@ -1,6 +1,8 @@
 // nvcc -std=c++17 -O3 -arch=sm_80 --expt-relaxed-constexpr -I$CUTLASS/include -I$KW -shared -Xcompiler -fPIC 1_simt.cu -o k.so
+// run: kernelwright evaluate reference.py 1_simt.cu --device emulated --set rows=64 --set depth=48 --set features=64
 // y[m][n] = sum over k of x[m][k] w[n][k], float16 in and out, float32 sums: torch's F.linear(x, w). 64 x 64 tiles pass
 // through shared memory; each of 256 threads adds up 4 x 4 outputs on the ordinary cores.
+// shows: LDS FFMA BAR.SYNC
 // language: cute
 // axes: M = in0[0], K = in0[1], N = in1[0]
 // launch: linear grid(cdiv(N, 64), cdiv(M, 64)) block(256)

@@ -1,6 +1,8 @@
 // nvcc -std=c++17 -O3 -arch=sm_80 --expt-relaxed-constexpr -I$CUTLASS/include -I$KW -shared -Xcompiler -fPIC 2_tensor_cores.cu -o k.so
+// run: kernelwright evaluate reference.py 2_tensor_cores.cu --device emulated --set rows=128 --set depth=96 --set features=128
 // y = x w^T on tensor cores: four warps, each 64 x 64 of a 128 x 128 tile, as mma.m16n8k16 (HMMA) with float32 sums;
 // operands come to registers by ldmatrix (LDSM). Plain rows of 64 bytes: ldmatrix meets each bank four times.
+// shows: HMMA.16816.F32 LDSM.16
 // language: cute
 // axes: M = in0[0], K = in0[1], N = in1[0]
 // launch: linear grid(cdiv(N, 128), cdiv(M, 128)) block(128)

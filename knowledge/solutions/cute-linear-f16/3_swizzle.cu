@@ -1,6 +1,8 @@
 // nvcc -std=c++17 -O3 -arch=sm_80 --expt-relaxed-constexpr -I$CUTLASS/include -I$KW -shared -Xcompiler -fPIC 3_swizzle.cu -o k.so
+// run: kernelwright evaluate reference.py 3_swizzle.cu --device emulated --set rows=128 --set depth=96 --set features=128
 // One change against 2_tensor_cores.cu: chunk j (8 elements, 16 bytes) of row r stands at j xor (r / 2 mod 4). The eight
 // rows that ldmatrix reads at once then meet all banks once.
+// shows: HMMA.16816.F32 LDSM.16
 // language: cute
 // axes: M = in0[0], K = in0[1], N = in1[0]
 // launch: linear grid(cdiv(N, 128), cdiv(M, 128)) block(128)

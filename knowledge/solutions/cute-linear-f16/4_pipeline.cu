@@ -1,6 +1,8 @@
 // nvcc -std=c++17 -O3 -arch=sm_80 --expt-relaxed-constexpr -I$CUTLASS/include -I$KW -shared -Xcompiler -fPIC 4_pipeline.cu -o k.so
+// run: kernelwright evaluate reference.py 4_pipeline.cu --device emulated --set rows=128 --set depth=96 --set features=128
 // Three tiles of x and w are in shared memory or on their way: cp.async (LDGSTS) brings tile k + 2 past the registers
 // while the tensor cores work on tile k, so that nobody waits for memory as long as it keeps up.
+// shows: HMMA.16816.F32 LDSM.16 LDGSTS.E.BYPASS
 // language: cute
 // axes: M = in0[0], K = in0[1], N = in1[0]
 // launch: linear grid(cdiv(N, 128), cdiv(M, 128)) block(128)
