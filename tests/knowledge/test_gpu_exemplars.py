@@ -106,7 +106,7 @@ def test_a_third_compiles_and_shows_what_it_claims(solution: str, name: str, ent
 
 @pytest.mark.parametrize(("solution", "name", "entry_file"), [r for some in LONG for r in some[TODAY % 3 :: 3]])
 def test_a_third_of_the_long_builds_compiles_too(solution: str, name: str, entry_file: str, tmp_path: Path) -> None:
-    """CuTe and ThunderKittens take up to half a minute a rung: so that it is the best one of each exemplar."""
+    """CuTe and ThunderKittens take up to half a minute a rung, so it is the best one of an exemplar."""
     compile_and_look(solution, name, entry_file, tmp_path, every=False)
 
 
