@@ -2,10 +2,10 @@
 
 Run, with kernelwright installed; resumable, asserts nothing:
     python tests/benchmarks/baselines_unflagged.py [TABLE.csv KERNELBENCH_ROOT] [--out FILE.jsonl] [--report]
-Looks at all shipped tasks, and with a table (columns level, id, name, scaled_overrides_tested, subset40) at the tasks that
-it marks, at their reduced shapes. The reference's own module is judged in full as a candidate that may use any library:
-whatever is not PASSED was accused wrongly. The lowest time of any baseline is held against the floor, of which 0.8 would
-be IMPLAUSIBLE. A task's result is one line of the output file, and is not made again.
+Looks at all shipped tasks, and with a table (columns level, id, name, scaled_overrides_tested, subset40) at the tasks
+that it marks, at their reduced shapes. The reference's own module is judged in full as a candidate that may use any
+library: whatever is not PASSED was accused wrongly. The lowest time of any baseline is held against the floor, of which
+0.8 would be IMPLAUSIBLE. A task's result is one line of the output file, and is not made again.
 """
 
 from __future__ import annotations
@@ -79,12 +79,12 @@ def judged(key: str, task: Task, place: Workspace) -> dict[str, Any]:
 def print_report(results: list[dict[str, Any]]) -> None:
     """A line a task, then the counts."""
     for found in results:
-        least = min(found["over_floor"].items(), key=lambda pair: pair[1], default=("no floor is known", float("nan")))
+        where, part = min(found["over_floor"].items(), key=lambda pair: pair[1], default=("no floor", float("nan")))
         speedup = f"{found['speedup']:.2f}x" if found["speedup"] else "-"
-        print(f"{found['key']:22} {found['status']:12} {speedup:>6} {least[1]:8.2f} x floor ({least[0]}) {found['why'][:90]}")
+        print(f"{found['key']:22} {found['status']:12} {speedup:>6} {part:8.2f} x floor ({where}) {found['why'][:90]}")
     passed = sum(found["status"] == "PASSED" for found in results)
     below = sum(any(part < 0.8 for part in found["over_floor"].values()) for found in results)
-    print(f"{len(results)} tasks: {passed} references pass as candidates; a baseline lies below 0.8 of the floor in {below}")
+    print(f"{len(results)} tasks: {passed} references pass as candidates; a baseline below 0.8 of the floor in {below}")
 
 
 def main() -> None:

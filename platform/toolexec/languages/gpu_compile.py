@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,12 +75,14 @@ def run_nvrtc(source: str, options: Sequence[str], *, folder: Path, timeout_s: f
 
 
 def run_nvcc(arguments: Sequence[str], *, folder: Path, timeout_s: float, readable: Sequence[Path] = ()) -> Run:
-    """Run nvcc with its intermediate files kept in ``folder``; the caller made sure that it is here."""
+    """Run nvcc, its intermediate files beneath ``folder`` while it runs; the caller made sure that it is here."""
     tool = toolchain.nvcc()
     assert tool is not None
     host = cxx_compiler()
     chosen = ["-ccbin", host] if host and os.environ.get("CXX") else []
     beside = [f"-L{place}" for place in tool.places if place.name == "lib"]  # the wheels' nvcc looks into lib64 only
-    command = [str(tool.path), *chosen, *beside, "--keep", "--keep-dir", ".", *arguments]
     places = [*tool.places, *toolchain_places(), *readable]
-    return run_tool(command, folder=folder, timeout_s=timeout_s, readable=places)
+    # A folder of its own: confined as a user of its own, a second run could not write over the first one's files.
+    with tempfile.TemporaryDirectory(prefix="nvcc-", dir=folder) as keep:
+        command = [str(tool.path), *chosen, *beside, "--keep", "--keep-dir", Path(keep).name, *arguments]
+        return run_tool(command, folder=folder, timeout_s=timeout_s, readable=places)

@@ -71,7 +71,7 @@ def test_two_kernels_compile_for_every_architecture(tmp_path, spoken, text, kern
     (facts,) = language(spoken.value).statics(built.artifact, candidate, FACTS).kernels
     assert kernel in facts.kernel and facts.architecture == architecture
     assert facts.registers > 0 and facts.instructions > 0
-    assert ("barrier" in facts.sass) == barriers
+    assert ("block_barrier" in facts.sass) == barriers
 
 
 @pytest.mark.parametrize("spoken", [DSL, TILE])
