@@ -5,7 +5,7 @@ Owns the raw numbers and the rules by which deferred or carried work shows in th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,12 +17,26 @@ CHARGES = ((0.0, 0.1), (0.05, 10.0), (0.5, 100.0))
 bootstrapped median is positive: a little only when it is certain, half a call however noisy it was."""
 OFTEN = 0.1
 """Part of the rounds in which collecting may cost half a call more before that is charged, whatever its median."""
-SINGLE_SLACK_US, SINGLE_PART = 20.0, 0.2
-"""A call on its own may cost so much more than a looped one, or this part of it, before work is said to be carried from
-call to call. Of 58 honest candidates, 30 us to 8 ms a call, none cost more than 7 us or 5 % more (once, nothing else
-running); most cost less, since their inputs and outputs were used a moment ago."""
 CHARGED_SLACK_US, CHARGED_PART = 8.0, 0.1
-"""What is between these and those accuses nobody, and is not given away either: it is added to the looped calls."""
+"""A call on its own may cost so much more than a looped one, or this part of it, and nobody is charged. Of 58 honest
+candidates, 30 us to 8 ms a call, none cost more than 7 us or 5 % more (once, nothing else running); most cost less,
+since their inputs and outputs were used a moment ago. Whatever is more is added to the looped calls."""
+SINGLE_SLACK_US, SINGLE_PART = 150.0, 1.0
+"""So much more, and work is said to be carried from call to call. Below, the charge takes the gain away and accuses
+nobody: stores past the caches that drain during the next call, and outputs that a busy neighbour pushed out before they
+were collected, were seen to cost honest kernels up to 0.9 of a call."""
+
+
+@dataclass
+class SingleCalls:
+    """One go at calls on their own."""
+
+    us: dict[str, list[float]]
+    """Contestant -> microseconds, one entry a call."""
+    collect_us: dict[str, list[float]] = field(default_factory=dict)
+    """Contestant -> microseconds of collecting what each of them left."""
+    beside_us: list[float] = field(default_factory=list)
+    """The checker's looped calls once more, between them; empty where nobody asked how they fare."""
 
 
 @dataclass
@@ -34,11 +48,8 @@ class Measured:
     """Contestant -> microseconds per call, one entry a round; None where it sat out."""
     collect_us: dict[str, list[float]]
     """Contestant -> time per call of collecting outputs, in the rounds where all slots were collected."""
-    singles: dict[str, list[float]] = field(default_factory=dict)
-    single_collect_us: dict[str, list[float]] = field(default_factory=dict)
-    """Contestant -> microseconds of collecting what each call on its own left."""
-    beside_us: list[float] = field(default_factory=list)
-    """The checker's looped calls once more, between calls on their own; empty where nobody asked how they fare."""
+    singles: list[SingleCalls] = field(default_factory=list)
+    """Every go at calls on their own; suspicious ones were taken again."""
     slots: int = 1
     extra_threads: int = 0
     """Threads of the candidate's process at the end, beyond those it had before the candidate was loaded."""
@@ -53,18 +64,25 @@ class Measured:
 
     def carried_us(self, name: str, checker: str) -> tuple[float, float, float]:
         """How much longer single calls take than looped ones, beside what the same costs the checker; how much of that
-        is charged to nobody, and how much is no proof. The quick ones are compared: some are slow on a busy machine.
+        is charged to nobody, and how much is no proof. Of every go the quick calls count, and of all goes the quickest:
+        a busy machine makes calls slow, and nothing makes one quick whose work is its own.
 
         A machine that has slowed down since the looped calls shows in the checker's, which a candidate that stands
         still cannot touch: all that was measured later is divided by it.
         """
         looped, usual = (float(np.median(self.times(n))) for n in (name, checker))
-        slower = max(1.0, float(np.percentile(self.beside_us, 20)) / usual) if self.beside_us else 1.0
-        mine, theirs = (float(np.percentile(self.singles[n], 20)) for n in (name, checker))
-        # Work may be left for collecting in these calls alone; what looped ones leave there is charged already.
-        usually = max(0.0, _excess(self.collect_us, name, checker, 50))
-        late = max(0.0, _excess(self.single_collect_us, name, checker, 20) - usually)
-        extra = (mine / slower - looped) - max(0.0, theirs / slower - usual) + late / slower
+        usually = max(0.0, float(np.median(np.subtract(*(self.collect_us[n] for n in (name, checker))))))
+        mine, theirs, late = [], [], []
+        for one in self.singles:
+            slower = max(1.0, _quick(one.beside_us) / usual) if one.beside_us else 1.0
+            mine.append(_quick(one.us[name]) / slower)
+            theirs.append(_quick(one.us[checker]) / slower)
+            # Work may be left for collecting in these calls alone; what looped ones leave there is charged already.
+            left = _quick(one.collect_us.get(name)) - _quick(one.collect_us.get(checker))
+            late.append(max(0.0, left - usually) / slower)
+        # A call and what it left belong together, or work could be in the one in one go and in the other in the next.
+        shortest = min(call + left for call, left in zip(mine, late, strict=True))
+        extra = shortest - looped - max(0.0, min(theirs) - usual)
         return extra, max(CHARGED_SLACK_US, CHARGED_PART * looped), max(SINGLE_SLACK_US, SINGLE_PART * looped)
 
     def deferred_us(self, name: str, checker: str) -> float:
@@ -82,7 +100,6 @@ class Measured:
         return float(np.mean(excess.clip(min=0.0))) if often else 0.0
 
 
-def _excess(taken: Mapping[str, Sequence[float]], name: str, checker: str, percentile: float) -> float:
-    """How much longer collecting takes ``name`` than the checker, call by call; 0 where it was not taken."""
-    excess = np.asarray(taken.get(name, [])) - np.asarray(taken.get(checker, []))
-    return float(np.percentile(excess, percentile)) if excess.size else 0.0
+def _quick(taken: Sequence[float] | None) -> float:
+    """The quick ones of several; 0 where none was taken."""
+    return float(np.percentile(taken, 20)) if taken else 0.0

@@ -17,7 +17,7 @@ from kernelwright.records import Failure, Status
 from kernelwright.toolexec.judge.calls import POISONS, check_intact, present, run_case
 from kernelwright.toolexec.judge.cases import Case, CaseBook, Tally, check_outputs
 from kernelwright.toolexec.judge.contestant import Contestant
-from kernelwright.toolexec.judge.measured import Measured
+from kernelwright.toolexec.judge.measured import Measured, SingleCalls
 from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.numerics import Closeness
 from kernelwright.toolexec.precision import Array
@@ -345,12 +345,10 @@ class Rounds:
         Args:
             watch: whose looped calls are timed beside them once more, since the machine may be slower by now.
         """
-        measured.beside_us = []
-        for contestant in pair:
-            measured.singles[contestant.name], measured.single_collect_us[contestant.name] = [], []
+        found = SingleCalls({c.name: [] for c in pair}, {c.name: [] for c in pair})
         for _ in range(count):
             if watch is not None:
-                measured.beside_us.append(self._looped_again(watch, measured.slots))
+                found.beside_us.append(self._looped_again(watch, measured.slots))
             self._stage(2)
             outputs: dict[str, list[list[Array]]] = {c.name: [] for c in pair}
             for contestant in [pair[i] for i in self.rng.permutation(len(pair))]:
@@ -360,9 +358,10 @@ class Rounds:
                     if not self.guards.charge_collect:
                         contestant.linger()
                     outputs[contestant.name].append([np.array(a) for a in contestant.collect([0], copy=False)[0]])
-                measured.singles[contestant.name].append(max(elapsed / 1000, 1e-3))
-                measured.single_collect_us[contestant.name].append(contestant.collect_ns / 1000)
+                found.us[contestant.name].append(max(elapsed / 1000, 1e-3))
+                found.collect_us[contestant.name].append(contestant.collect_ns / 1000)
             self._check_round(outputs, spot=False)  # or it could leave out the work of the calls that tell it on
+        measured.singles.append(found)
 
     def _looped_again(self, contestant: Contestant, slots: int) -> float:
         """Microseconds a call. The sample before it brings back what the candidate pushed out of the caches."""

@@ -10,7 +10,7 @@ from kernelwright.records import Status
 from kernelwright.toolexec.guards import ALL
 from kernelwright.toolexec.judge import verdict
 from kernelwright.toolexec.judge.judgement import Outcome, finish
-from kernelwright.toolexec.judge.measured import Measured
+from kernelwright.toolexec.judge.measured import Measured, SingleCalls
 from kernelwright.toolexec.judge.rejection import Rejection, from_worker
 from kernelwright.toolexec.judge.worker_failure import WorkerFailure
 
@@ -95,12 +95,12 @@ def test_work_that_shows_only_when_collected_is_charged():
 
 def test_calls_that_are_cheap_only_in_a_loop_are_not_believed():
     batch = outcome(mine=10.0, eager=200)
-    batch.measured.singles = {"mine": [260.0] * 15, "eager": [215.0] * 15}
+    batch.measured.singles = [SingleCalls({"mine": [260.0] * 15, "eager": [215.0] * 15})]
     with pytest.raises(Rejection, match="on their own") as caught:
         finish(batch, "mine", Named(), ALL)
     assert caught.value.status is Status.IMPLAUSIBLE
     honest = outcome(mine=10.0, eager=200)
-    honest.measured.singles = {"mine": [40.0] * 15, "eager": [225.0] * 15}
+    honest.measured.singles = [SingleCalls({"mine": [40.0] * 15, "eager": [225.0] * 15})]
     finish(honest, "mine", Named(), ALL)
 
 
