@@ -12,8 +12,8 @@ from kernelwright.toolexec.inputs import InputFacts, Mixer
 from kernelwright.toolexec.judge.cases import Case, Tally
 from kernelwright.toolexec.judge.contestant import CONTROL
 from kernelwright.toolexec.judge.depths import DEPTHS
-from kernelwright.toolexec.judge.judgement import ONE_AT_A_TIME, Outcome, finish, twice_where_it_may_be_luck
-from kernelwright.toolexec.judge.measured import Measured, SingleCalls
+from kernelwright.toolexec.judge.judgement import ONE_AT_A_TIME, twice_where_it_may_be_luck
+from kernelwright.toolexec.judge.measured import Measured
 from kernelwright.toolexec.judge.rejection import Rejection
 from kernelwright.toolexec.judge.rounds import ALIKE_CASES, MAX_SLOTS, SINGLE_LEAST, SINGLE_PAUSES_S, RoundPlan, Rounds
 from kernelwright.toolexec.numerics import Closeness, Expected
@@ -256,27 +256,6 @@ def test_where_no_call_was_looped_none_is_taken_on_its_own_again():
     plan = RoundPlan(StopRule(min_rounds=3, max_rounds=3), 1000.0, 1, singles=5)
     measured, *_ = measure(2000.0, {"eager": 2000.0}, plan)
     assert measured.slots == 1 and not measured.singles
-
-
-@pytest.mark.parametrize(("single_us", "told_us"), [(2.0, 1.5), (13.0, 13.0), (140.0, 140.0)])
-def test_what_is_carried_is_charged_before_it_accuses(single_us, told_us):
-    measured = Measured(["a", "b"], {"a": [1.5, None, 1.5], "b": [100.0] * 3}, {"a": [0.0] * 3, "b": [0.0] * 3})
-    measured.singles = [SingleCalls({"a": [single_us] * 5, "b": [100.0] * 5})]
-    outcome = Outcome("w", measured=measured)
-    finish(outcome, "a", Scripted("b", 100.0, Clock(), []), ALL)
-    assert measured.samples["a"] == [told_us, None, told_us]
-    assert len(outcome.notes) == (told_us != 1.5)
-
-
-def test_the_quickest_go_counts_and_a_call_takes_what_it_left_for_collecting_with_it():
-    """Neither a disturbed go of the candidate's accuses it, nor one of the checker's excuses it."""
-    measured = Measured(["a", "b"], {"a": [100.0] * 3, "b": [100.0] * 3}, {"a": [0.0] * 3, "b": [0.0] * 3})
-
-    def go(mine, theirs, left):
-        return SingleCalls({"a": [mine] * 5, "b": [theirs] * 5}, {"a": [left] * 5, "b": [0.0] * 5})
-
-    measured.singles = [go(400.0, 100.0, 0.0), go(130.0, 900.0, 90.0), go(180.0, 100.0, 0.0)]
-    assert measured.carried_us("a", "b")[0] == pytest.approx(80.0)
 
 
 def test_working_while_it_should_stand_still_is_cheating():

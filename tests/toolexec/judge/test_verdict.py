@@ -104,6 +104,31 @@ def test_calls_that_are_cheap_only_in_a_loop_are_not_believed():
     finish(honest, "mine", Named(), ALL)
 
 
+@pytest.mark.parametrize(("single_us", "told_us"), [(2.0, 1.5), (13.0, 13.0), (140.0, 140.0)])
+def test_what_is_carried_is_charged_before_it_accuses(single_us, told_us):
+    measured = Measured(
+        ["mine", "eager"], {"mine": [1.5, None, 1.5], "eager": [100.0] * 3}, {"mine": [0.0] * 3, "eager": [0.0] * 3}
+    )
+    measured.singles = [SingleCalls({"mine": [single_us] * 5, "eager": [100.0] * 5})]
+    outcome = Outcome("w", measured=measured)
+    finish(outcome, "mine", Named(), ALL)
+    assert measured.samples["mine"] == [told_us, None, told_us]
+    assert len(outcome.notes) == (told_us != 1.5)
+
+
+def test_the_quickest_go_counts_and_a_call_takes_what_it_left_for_collecting_with_it():
+    """Neither a disturbed go of the candidate's accuses it, nor one of the checker's excuses it."""
+    measured = Measured(
+        ["mine", "eager"], {"mine": [100.0] * 3, "eager": [100.0] * 3}, {"mine": [0.0] * 3, "eager": [0.0] * 3}
+    )
+
+    def go(mine, theirs, left):
+        return SingleCalls({"mine": [mine] * 5, "eager": [theirs] * 5}, {"mine": [left] * 5, "eager": [0.0] * 5})
+
+    measured.singles = [go(400.0, 100.0, 0.0), go(130.0, 900.0, 90.0), go(180.0, 100.0, 0.0)]
+    assert measured.carried_us("mine", "eager")[0] == pytest.approx(80.0)
+
+
 def test_luck_of_a_process_widens_every_interval():
     lucky = outcome(eager=200, compile=400, second=200)
     for measured, luck in zip(lucky.again, (1.05, 0.95, 1.06, 0.93), strict=True):
