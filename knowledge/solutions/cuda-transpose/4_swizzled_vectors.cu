@@ -11,7 +11,7 @@
 // launch: transpose grid(cdiv(C, 64), cdiv(R, 64)) block(256)
 #include "refuse.h"
 
-__global__ __launch_bounds__(256) void transpose(const float* __restrict__ x, float* __restrict__ y, int rows, int cols) {
+__global__ __launch_bounds__(256, 4) void transpose(const float* __restrict__ x, float* __restrict__ y, int rows, int cols) {
   __shared__ float4 tile[64 * 16];  // 64 rows of 16 quads
   auto at = [](int row, int quad) { return row * 16 + (quad ^ (row / 4 % 16)); };
   const int r0 = blockIdx.y * 64, c0 = blockIdx.x * 64;

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,15 +73,20 @@ def run_nvrtc(source: str, options: Sequence[str], *, folder: Path, timeout_s: f
     return run_tool(command, folder=folder, timeout_s=timeout_s, readable=readable)
 
 
-def run_nvcc(arguments: Sequence[str], *, folder: Path, timeout_s: float, readable: Sequence[Path] = ()) -> Run:
-    """Run nvcc, its intermediate files beneath ``folder`` while it runs; the caller made sure that it is here."""
+def run_nvcc(
+    arguments: Sequence[str], *, folder: Path, timeout_s: float, readable: Sequence[Path] = (), keep: str = "."
+) -> Run:
+    """Run nvcc; the caller made sure that it is here.
+
+    Args:
+        keep: folder in ``folder`` for what is made on the way; one of its own for a further run, which, confined as
+            another user, could not write over the first one's files.
+    """
     tool = toolchain.nvcc()
     assert tool is not None
     host = cxx_compiler()
     chosen = ["-ccbin", host] if host and os.environ.get("CXX") else []
     beside = [f"-L{place}" for place in tool.places if place.name == "lib"]  # the wheels' nvcc looks into lib64 only
+    command = [str(tool.path), *chosen, *beside, "--keep", "--keep-dir", keep, *arguments]
     places = [*tool.places, *toolchain_places(), *readable]
-    # A folder of its own: confined as a user of its own, a second run could not write over the first one's files.
-    with tempfile.TemporaryDirectory(prefix="nvcc-", dir=folder) as keep:
-        command = [str(tool.path), *chosen, *beside, "--keep", "--keep-dir", Path(keep).name, *arguments]
-        return run_tool(command, folder=folder, timeout_s=timeout_s, readable=places)
+    return run_tool(command, folder=folder, timeout_s=timeout_s, readable=places)

@@ -50,7 +50,9 @@ class TileLangLanguage(AheadLanguage):
             include = [f"-I{place}" for place in places]
             for kind in ("cubin", "ptx"):
                 flags = [*FLAGS, f"-arch={architecture}", f"-{kind}", *include, "-o", f"{number}.{kind}"]
-                done = run_nvcc([*flags, source.name], folder=work, timeout_s=timeout_s, readable=places)
+                keep = f"{number}-{kind}"
+                (work / keep).mkdir()
+                done = run_nvcc([*flags, source.name], folder=work, timeout_s=timeout_s, readable=places, keep=keep)
                 if not done.ok:
                     raise CubinError(trimmed_messages(done.output, own_files=[source.name], folder=str(work)))
         super()._finish(work, out, count, architecture, timeout_s)
