@@ -71,7 +71,8 @@ class Measured:
         still cannot touch: all that was measured later is divided by it.
         """
         looped, usual = (float(np.median(self.times(n))) for n in (name, checker))
-        usually = max(0.0, float(np.median(np.subtract(self.collect_us[name], self.collect_us[checker]))))
+        excess = np.subtract(self.collect_us[name], self.collect_us[checker])
+        usually = max(0.0, float(np.median(excess))) if excess.size else 0.0
         mine, theirs, late = [], [], []
         for one in self.singles:
             slower = max(1.0, _quick(one.beside_us) / usual) if one.beside_us else 1.0
