@@ -12,4 +12,4 @@ JUDGE_VERSION = 3
 microseconds a call); short calls are charged what only calls on their own show (2026-11-30).
 3: inputs and outputs of all contestants are read back, all make the correctness calls that the candidate makes, and who
 is brought up first changes from pair to pair. Each gave the candidate's role 2 to 10 % where calls wait for memory
-(2026-11-30)."""
+(2026-11-30). What calls on their own show is charged up to the double of a call before it accuses (2026-12-01)."""

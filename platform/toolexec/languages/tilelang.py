@@ -7,6 +7,7 @@ with TileLang's own headers. The rest is ahead.py's.
 from __future__ import annotations
 
 import importlib.util
+import tempfile
 from pathlib import Path
 
 from kernelwright.protocols import Availability
@@ -50,8 +51,7 @@ class TileLangLanguage(AheadLanguage):
             include = [f"-I{place}" for place in places]
             for kind in ("cubin", "ptx"):
                 flags = [*FLAGS, f"-arch={architecture}", f"-{kind}", *include, "-o", f"{number}.{kind}"]
-                keep = f"{number}-{kind}"
-                (work / keep).mkdir()
+                keep = Path(tempfile.mkdtemp(prefix="nvcc-", dir=work)).name  # no name that the child could have taken
                 done = run_nvcc([*flags, source.name], folder=work, timeout_s=timeout_s, readable=places, keep=keep)
                 if not done.ok:
                     raise CubinError(trimmed_messages(done.output, own_files=[source.name], folder=str(work)))

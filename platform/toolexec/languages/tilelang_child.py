@@ -52,7 +52,7 @@ def lowered(module: Any, told: dict[str, Any], architecture: str) -> str:
         if "constant" not in each:
             raise TypeError(f"{told['function']} is called with numbers and texts only; {each['name']} is none")
         values[each["name"]] = each["constant"]
-    with target(architecture) as chosen:  # from TileLang 0.1.10 on, tracing asks for it, too
+    with target(architecture) as chosen:  # TileLang 0.1.15 asks for it while it traces
         program = getattr(made, "get_tir", made)(**values)
         return str(tilelang.lower(program, target=chosen).kernel_source)
 
