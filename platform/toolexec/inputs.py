@@ -72,7 +72,7 @@ def guess_domain(draws: Sequence[Array], dtype: str) -> Domain:
         return Domain(structure="opaque" if dtype == "bool" or draws[0].ndim == 0 else "rows")
     values = [as_float(d, dtype) for d in draws]
     zeros = np.logical_and.reduce([v == 0 for v in values])
-    if zeros.mean() > 0.01 or all(v.size and float(v.min()) == float(v.max()) for v in values):
+    if zeros.size and (zeros.mean() > 0.01 or all(float(v.min()) == float(v.max()) for v in values)):
         return Domain(structure="opaque")
     return Domain(structure="free")
 

@@ -199,8 +199,10 @@ class TestMixer:
         (lambda rng: np.ones((9, 9), np.float32), "float32", "opaque"),
         (lambda rng: rng.integers(0, 5, (9,)), "int64", "rows"),
         (lambda rng: rng.random((9, 9)) < 0.5, "bool", "opaque"),
+        (lambda rng: np.empty((0, 9), np.float32), "float32", "free"),
     ],
 )
+@pytest.mark.filterwarnings("error")
 def test_undeclared_domains_are_guessed_with_care(make, dtype, structure):
     rng = np.random.default_rng(0)
     assert guess_domain([make(rng) for _ in range(3)], dtype).structure == structure
