@@ -135,7 +135,9 @@ class SentenceModel:
             hint = "name a folder on this machine, or load it once where there is a network"
             raise MissingTool(f"embedding model {model!r} cannot be loaded: {error}", hint=hint) from None
         self.name = model
-        self.dimensions = int(self._model.get_sentence_embedding_dimension() or 0)
+        told = "get_embedding_dimension"  # of sentence-transformers 6; before, it had the longer name
+        ask = getattr(self._model, told, None) or self._model.get_sentence_embedding_dimension
+        self.dimensions = int(ask() or 0)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One row a text, in order."""
