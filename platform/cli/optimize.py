@@ -66,6 +66,9 @@ def optimize(
     rounds: Annotated[int | None, typer.Option(help="Most rounds.")] = None,
     language: LanguageOption = None,
     threads: Annotated[int | None, typer.Option(help="Threads a kernel may use.")] = None,
+    device: Annotated[
+        str | None, typer.Option(help="cpu; cuda:0; none compiles for GPUs and says what limits a kernel.")
+    ] = None,
     start: Annotated[Path | None, typer.Option(help="A slow kernel that you bring; it becomes a baseline.")] = None,
     exclude_same_task: ExcludeSameTaskOption = False,
     no_library: NoLibraryOption = False,
@@ -101,6 +104,7 @@ def optimize(
         "budget.measurements": measurements,
         "budget.rounds": rounds,
         "threads": threads,
+        "device": device,
         "seed": seed,
         "models.model": model,
         "models.store_prompts": False if no_store_prompts else None,

@@ -136,7 +136,7 @@ class LibraryRecall:
                 found[solution.id] = Recalled(solution, round(judged.score, 6), tuple(told), same)
                 broken[solution.id] = judged.broken + (NO_OPERATOR in judged.reasons)
         ranked = sorted(found.values(), key=lambda r: (-r.score, r.solution.id))
-        return _fused(ranked, hits, broken, limit=limit) if hits else ranked[:limit]
+        return _spread(_fused(ranked, hits, broken) if hits else ranked, limit)
 
     def techniques(
         self,
@@ -217,8 +217,8 @@ class LibraryRecall:
         return self._words[1]
 
 
-def _fused(ranked: Sequence[Recalled], hits: Sequence[Hit], broken: dict[str, int], *, limit: int) -> list[Recalled]:
-    """Structure's order and the index's channels as one, assumptions that do not hold counted, copies moved down."""
+def _fused(ranked: Sequence[Recalled], hits: Sequence[Hit], broken: dict[str, int]) -> list[Recalled]:
+    """Structure's order and the index's channels as one, assumptions that do not hold counted."""
     rankings = {"structure": [r.solution.id for r in ranked]}
     for channel in ("description", "words"):
         placed = [(h.ranks[channel], h.id) for h in hits if channel in h.ranks and h.id in broken]
@@ -230,8 +230,12 @@ def _fused(ranked: Sequence[Recalled], hits: Sequence[Hit], broken: dict[str, in
         old = by_id[item.key]
         score = round(item.score * BROKEN ** broken[item.key], 6)
         fused.append(Recalled(old.solution, score, (*old.reasons, f"ranks: {told}"), old.same_task))
-    fused.sort(key=lambda r: (-r.score, r.solution.id))
-    return diversified(fused, score=lambda r: r.score, alike=_alike, limit=limit)
+    return sorted(fused, key=lambda r: (-r.score, r.solution.id))
+
+
+def _spread(found: Sequence[Recalled], limit: int) -> list[Recalled]:
+    """The best so many, copies of better ones moved down."""
+    return diversified(found, score=lambda r: r.score, alike=_alike, limit=limit)
 
 
 def _alike(one: Recalled, other: Recalled) -> bool:

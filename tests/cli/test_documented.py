@@ -41,7 +41,7 @@ def command_lines(text: str) -> list[str]:
 
 
 def complaints(line: str) -> list[str]:
-    """What of a documented command line does not exist."""
+    """What of a documented command line does not exist, or is missing; without any argument it is only a name."""
     words = shlex.split(line, comments=True)[1:]
     if words[0] in NOT_OURS or words[0].startswith("-"):
         return []
@@ -53,7 +53,10 @@ def complaints(line: str) -> list[str]:
     wrong = [f"{' '.join(path)} has no {word}" for word in given if word not in known]
     keys = [after.partition("=")[0] for word, after in zip(words, words[1:], strict=False) if word == "-o"]
     options = set(known_keys())
-    return wrong + [f"no option {key}" for key in keys if key not in options]
+    wrong += [f"no option {key}" for key in keys if key not in options]
+    needed = [p.opts for p in COMMANDS[path].params if p.param_type_name == "option" and p.required]
+    missing = [opts[0] for opts in needed if not set(opts) & set(given)] if words[len(path):] else []
+    return wrong + [f"{' '.join(path)} needs {option}" for option in missing]
 
 
 @pytest.mark.parametrize("page", PAGES + OTHER_PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
@@ -69,6 +72,8 @@ def test_pages_hold_commands_and_wrong_ones_are_seen() -> None:
     assert sum(len(command_lines(page.read_text(encoding="utf-8"))) for page in PAGES) > 20
     assert complaints("./kw optimise x") == ["no command 'optimise'"]
     assert complaints("kernelwright runs show last --costs  # what it cost") == ["runs show has no --costs"]
+    assert complaints("./kw search code") == []
+    assert complaints("./kw search code best/") == ["search code needs --out"]
     assert complaints("./kw optimize x -o serch.width=2 --target 2x") == ["no option serch.width"]
 
 

@@ -49,6 +49,7 @@ def test_a_broken_task_says_what_is_wrong(tmp_path, workspace_folder, text, word
     [
         (("-o", "serch.patience=2"), ("unknown configuration key", "search.patience")),
         (("--language", "halid"), ("unknown language 'halid'", "did you mean 'halide'")),
+        (("--device", "cdua:0"), ("unknown device 'cdua:0'", "did you mean 'cuda")),
         (("--budget", "0"), ("budget.seconds", "greater than 0")),
         (("--measurements", "0"), ("budget.measurements",)),
         (("--target", "quick"), ("target", "0.3ms")),
