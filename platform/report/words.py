@@ -140,7 +140,8 @@ def _qualifications(records: RunRecords, evaluation: Evaluation | None, *, confi
     if not confirmed:
         notes.append(f"Not confirmed: {_unconfirmed(evaluation)}, so nothing is claimed yet.")
     if evaluation is not None:
-        notes += [f"Timed with host code: {note}." for note in evaluation.static_notes if note.endswith(WHATEVER)]
+        for note in evaluation.static_notes:  # what a look at the sources showed is advice to the reader
+            notes.append(f"{'Timed with host code' if note.endswith(WHATEVER) else 'The judge notes'}: {note}.")
     if evaluation is not None and evaluation.regressed:
         notes.append(f"Slower than the best baseline on {', '.join(evaluation.regressed)}.")
     if len(records.task.workloads) > 1:

@@ -149,6 +149,7 @@ def test_what_holds_whatever_host_code_does_is_told() -> None:
     bound = f"at least 1.10x over compile {WHATEVER}"
     records = with_last(a_blur_run(), lambda e: e.model_copy(update={"static_notes": ("odd", bound)}))
     assert f"Timed with host code: {bound}." in headline(records).notes
+    assert "The judge notes: odd." in headline(records).notes, "what the sources show is advice to the reader"
 
 
 def test_endings_have_words_whatever_they_add() -> None:

@@ -77,6 +77,19 @@ def test_a_right_kernel_passes_with_numbers(session):
     assert verdict.own_s < verdict.measure_s
 
 
+def test_a_look_at_the_sources_is_advice_and_refuses_nothing(session):
+    """The same program with a suspicious word in a comment: a note with its place, and no other verdict."""
+    (file,) = RIGHT_CPP.files
+    text = f"// no std::thread, nor popen() here\n{file.text}"
+    suspicious = RIGHT_CPP.model_copy(update={"files": (file.model_copy(update={"text": text}),)})
+    verdict = session.evaluate(suspicious, depth=Depth.SCREEN)
+    assert verdict.passed
+    for what in ("starts processes", "starts threads of its own"):
+        assert f"{file.path}:1: {what}" in verdict.static_notes
+    plain = session.evaluate(RIGHT_CPP, depth=Depth.SCREEN)
+    assert not any("starts" in note for note in plain.static_notes)
+
+
 def test_a_module_of_other_parameters_is_told_which(session):
     verdict = session.evaluate(
         RIGHT_MODULE, depth=Depth.SCREEN
