@@ -13,7 +13,7 @@ of them say together: mean and the interval for a further session (platform/memo
 over all ladders, then session 2, so that a ladder's sessions lie far apart; each rung of each is in fresh processes. A
 ladder's first session is judged at --depth, the others at --further: what varies lies between processes, and more
 rounds in one of them tell nothing of it. Broken off, the same command goes on where it was; on another day a larger
---sessions adds to what is there. Sessions of other sources, machines, compilers or packages do not count.
+--sessions adds to what is there. Sessions of other sources, machines, judges, compilers or packages do not count.
 
 Without --write nothing is stated. A number outside its interval is measured again, and is contradicted where it lies
 outside twice; at 95 % one number in twenty lies outside once. Exit 1 when a rung fails or a number is contradicted.
@@ -39,7 +39,7 @@ from kernelwright.memory.ladder_sessions import LadderSession, comparable, sessi
 from kernelwright.memory.measuring import LadderReport, write_back
 from kernelwright.memory.repeatability import told, width
 from kernelwright.memory.solution_files import load_solution
-from kernelwright.records import Depth, Ratio, Solution
+from kernelwright.records import Depth, Environment, Ratio, Solution
 from kernelwright.workspace import Workspace
 
 SHELF = Path(__file__).parents[2] / "knowledge" / "solutions"
@@ -58,10 +58,10 @@ def on_cpu(shelf: Path) -> list[Path]:
     return [d for d, s in found.items() if device_of(s) == "cpu" and task_of(s)]
 
 
-def kept(folder: Path, solution: Solution, cpu: str) -> list[LadderSession]:
-    """The sessions beside an entry that speak of it as it stands, taken on this machine as the latest there was."""
-    here = [s for s in sessions_of(folder) if s.environment.cpu == cpu and s.task == task_of(solution)]
-    return comparable(solution, here, here[-1]) if here else []
+def kept(folder: Path, solution: Solution, here: Environment) -> list[LadderSession]:
+    """The sessions beside an entry that speak of it as it stands, taken as one would be now, by the same judge too."""
+    now = LadderSession(task=task_of(solution), at="", depth=Depth.FULL, environment=here)
+    return comparable(solution, sessions_of(folder), now)
 
 
 def measure(solution: Solution, depth: Depth, workspace: Workspace, baselines: str) -> LadderReport:
@@ -121,7 +121,7 @@ class Pass:
     options: argparse.Namespace
     workspace: Workspace
     solutions: Mapping[Path, Solution]
-    cpu: str
+    here: Environment
     spent: dict[Depth, tuple[float, int]] = field(default_factory=dict)
     """Depth -> seconds and rungs so far."""
     failed: dict[str, None] = field(default_factory=dict)
@@ -134,7 +134,7 @@ class Pass:
         """Of a ladder's session: thorough until one of them was."""
         if not self.options.write:
             return Depth(self.options.depth)
-        judged = any(s.depth is not Depth.SCREEN for s in kept(folder, self.solutions[folder], self.cpu))
+        judged = any(s.depth is not Depth.SCREEN for s in kept(folder, self.solutions[folder], self.here))
         return Depth(self.options.further if judged or number > 1 else self.options.depth)
 
     def one(self, folder: Path, depth: Depth) -> None:
@@ -177,10 +177,10 @@ def main() -> int:
     options = arguments()
     folders = [*options.folders, *(on_cpu(SHELF) if options.all else [])]
     solutions = {f: load_solution(f, origin="shipped") for f in folders}
-    cpu = wiring.here(load_config()).cpu
-    run = Pass(options, Workspace.open(options.workspace), solutions, cpu)
+    here = wiring.here(load_config())
+    run = Pass(options, Workspace.open(options.workspace), solutions, here)
     began = time.monotonic()
-    there = {f: len(kept(f, solutions[f], cpu)) if options.write and not options.again else 0 for f in folders}
+    there = {f: len(kept(f, solutions[f], here)) if options.write and not options.again else 0 for f in folders}
     todo = [(f, number) for number in range(1, options.sessions + 1) for f in folders if there[f] < number]
     for place, (folder, number) in enumerate(todo):
         rest = [(f, run.depth_of(f, n)) for f, n in todo[place:]]
