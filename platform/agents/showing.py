@@ -82,7 +82,7 @@ def _domain(spec: InputSpec) -> str:
 
 def accuracy_text(known: Knowledge) -> str:
     """How near a result has to be, in the judge's own numbers."""
-    from kernelwright.toolexec.numerics import ELEMENT_RATIO, Expected, element_band, rms_floor
+    from kernelwright.toolexec.numerics import ELEMENT_RATIO, Expected, allowed_rms, element_band
     from kernelwright.toolexec.precision import EPSILONS
 
     policy, work = known.task.tolerance, known.facts.workloads[0]
@@ -91,10 +91,11 @@ def accuracy_text(known: Knowledge) -> str:
         if dtype not in EPSILONS:
             lines.append(f"{dtype} results have to be equal, element by element.")
             continue
-        atol, rtol = element_band(Expected(None, None, dtype, 1.0, 0.0, 0.0), policy)  # type: ignore[arg-type]
+        right = Expected(None, None, dtype, 1.0, 0.0, 0.0, work.longest_sum)  # type: ignore[arg-type]
+        atol, rtol = element_band(right, policy)
         lines.append(
             f"Accuracy ({dtype}), against the reference in float64: the RMS error over the RMS of the result may be "
-            f"{policy.error_ratio:g} times that of the reference as written, or {rms_floor(dtype, policy):.2g} where "
+            f"{policy.error_ratio:g} times that of the reference as written, or {allowed_rms(right, policy):.2g} where "
             f"that is more; every element within {atol:.2g} of the result's RMS + {rtol:.2g} of its own size + "
             f"{ELEMENT_RATIO:g} times the largest error of the reference as written."
         )

@@ -53,6 +53,8 @@ class WorkloadFacts(Record):
     """Bytes of touched inputs and parameters plus outputs, each once."""
     flops: int = 0
     """By torch.utils.flop_counter plus one an element for every other operator; 0 means unknown."""
+    longest_sum: int = 0
+    """Terms of the longest sum in one of its operators; 0 means unknown."""
 
     def of_kind(self, kind: str) -> tuple[ArgumentFacts, ...]:
         """The arguments of one kind, in order."""

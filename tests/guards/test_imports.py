@@ -45,6 +45,7 @@ WORKER_FILES: dict[str, str] = {
     "toolexec/languages/halide_math.py": "polynomials for halide_emit.py, in the candidate's worker",
     "toolexec/languages/halide_schedule.py": "applies Directives in the candidate's worker",
     "toolexec/workers/describe.py": "describes the reference in the reference worker",
+    "toolexec/workers/sums.py": "watches one run of the reference in the reference worker",
     "toolexec/workers/influence.py": "asks what moves a module's result, in the worker that runs it",
     "toolexec/workers/device_module.py": "runs a task's Model on a GPU in a baseline's worker",
     "toolexec/workers/torch_runtime.py": "clocks a baseline on a GPU, in its worker",

@@ -238,6 +238,7 @@ def test_facts_say_what_the_reference_does(session):
     assert work.results == (work.operations[-1].name,)
     assert work.compulsory_bytes == 4 * (2 * 33 * 97 + 2 * 97)
     assert work.flops == 4 * 33 * 97
+    assert work.longest_sum == 1, "nothing is summed"
     assert session.facts.workloads[1].of_kind("input")[0].shape == (33, 201)
 
 

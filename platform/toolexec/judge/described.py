@@ -55,6 +55,7 @@ class Described:
             export_error=told["export_error"],
             compulsory_bytes=told["compulsory_bytes"],
             flops=told["flops"],
+            longest_sum=told["longest_sum"],
         )
         init = told["init_args"]
         init_args = None if init is None else tuple(init)

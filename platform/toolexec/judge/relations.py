@@ -104,7 +104,7 @@ def measured(exact: Array, first: Expected, second: Expected, factor: float) -> 
     """Expected of a derived result, with the own error of those that it came from."""
     if first.dtype not in EPSILONS:
         return Expected.of(exact, exact, first.dtype)
-    made = Expected.of(exact, narrow(exact, first.dtype), first.dtype)
+    made = Expected.of(exact, narrow(exact, first.dtype), first.dtype, first.terms)
     return replace(
         made,
         own_rms=max(made.own_rms, factor * first.own_rms, factor * second.own_rms),

@@ -14,6 +14,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from kernelwright.toolexec.workers.kernel import KernelError, TensorSpec
+from kernelwright.toolexec.workers.sums import SumLog
 
 MAX_CONSTANT = 4096
 """Elements of a lifted constant that are written into the facts; larger ones make the export count as failed."""
@@ -97,7 +98,8 @@ def describe(namespace: Any, module: torch.nn.Module, arguments: list[Any], *, e
         raise KernelError(f"get_inputs() returned something that is neither tensor nor number: {error}") from error
     with torch.no_grad():
         fresh = pytree.tree_map_only(torch.Tensor, lambda t: t.clone(), arguments)
-        results = pytree.tree_leaves(module(*fresh))
+        with SumLog() as sums:
+            results = pytree.tree_leaves(module(*fresh))
         if not results or not all(isinstance(r, torch.Tensor) for r in results):
             raise KernelError("Model.forward must return a tensor or a tuple of tensors")
         starts = {t.untyped_storage().data_ptr() for t in pytree.tree_leaves(fresh) if isinstance(t, torch.Tensor)}
@@ -110,6 +112,7 @@ def describe(namespace: Any, module: torch.nn.Module, arguments: list[Any], *, e
         "outputs": [tensor_json(f"output{i}", r) for i, r in enumerate(results)],
         "scalars": [*numbers(init), *numbers(arguments)],
         "call": call,
+        "longest_sum": sums.longest,
         "may_alias": aliases,
         "onednn_form": any(isinstance(m, ONEDNN_LAYERS) for m in module.modules()),
     }
